@@ -1,0 +1,349 @@
+// Package weave turns rows into what an agent is sent: the only way from the message table to a request. It is pure: the
+// same rows and the same view give the same bytes. Whatever is on record (killed, cancelled, failed, imported), what it
+// returns is a history that a strict server accepts: every call is answered exactly once, right after it and in call
+// order, no message is empty, and nothing follows that a model could take for its own unfinished words.
+package weave
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+
+	"bureau/engine/history"
+	"bureau/engine/llm"
+)
+
+// View is whom the rows are woven for, and within what.
+type View struct {
+	// System is the composed instructions; empty for none.
+	System string
+	// Agent is the one that is asked.
+	Agent string
+	// Tools are those that it is offered. Calls of other agents to tools that it lacks become notes.
+	Tools []llm.Tool
+	// Provider is the one that is asked: only what it sent itself goes back to it unchanged.
+	Provider string
+	// InFlight holds the ids of calls that are being carried out at this moment, this run's own ancestors among them: they
+	// are left out, since they are neither answered nor interrupted.
+	InFlight func(callID string) bool
+	// Budget bounds the prompt in estimated tokens, system and tools included; 0 is no bound.
+	Budget int
+	// Nudge is a last system message for this request alone; empty for none.
+	Nudge string
+
+	// ids are the call ids that the request holds so far.
+	ids map[string]bool
+}
+
+// Interrupted is the output that a call without one is given.
+const Interrupted = "Interrupted: the program was stopped before this call had a result."
+
+// maxNote bounds the outcome that a note on another agent's call quotes, in bytes.
+const maxNote = 4096
+
+// Prompt weaves rows, given newest first, into the messages of a request. It reads no further back than the budget
+// reaches, then to the start of that turn. The messages from the last user message on are always there; where they alone
+// pass the budget, steps after that message are left out, the oldest first, and a note says how many.
+func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, error) {
+	head := []llm.Message{}
+	if view.System != "" {
+		head = append(head, llm.Message{Role: llm.RoleSystem, Content: view.System})
+	}
+	used := Tokens(head) + ToolTokens(view.Tools)
+	kept, err := read(rows, view.Budget-used, view.Budget > 0)
+	if err != nil {
+		return nil, err
+	}
+	units := group(kept, view)
+	if view.Budget > 0 {
+		units = fit(units, view.Budget-used)
+	}
+	messages := head
+	for _, u := range units {
+		messages = append(messages, u.messages...)
+	}
+	for i := range messages {
+		messages[i].Content = strings.ToValidUTF8(messages[i].Content, "\ufffd")
+	}
+	if view.Nudge != "" {
+		messages = append(messages, llm.Message{Role: llm.RoleSystem, Content: view.Nudge})
+	}
+	return messages, nil
+}
+
+// read takes rows until the room is used up and a whole turn is there, and returns them oldest first.
+func read(rows iter.Seq2[history.Message, error], room int, bounded bool) ([]history.Message, error) {
+	var kept []history.Message
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, row)
+		room -= Estimate(row.Content) + Estimate(row.Arguments) + perMessage
+		if bounded && room < 0 && isUserMessage(row) {
+			break
+		}
+	}
+	slices.Reverse(kept)
+	return kept, nil
+}
+
+func isUserMessage(m history.Message) bool {
+	return m.Type == history.TypeMessage && m.Role == history.RoleUser
+}
+
+// unit is what is never split: a message, or a reply's calls with their outputs.
+type unit struct {
+	messages []llm.Message
+	user     bool
+	tokens   int
+}
+
+// group walks the rows in order and makes them units.
+func group(rows []history.Message, view View) []unit {
+	outputs := pairOutputs(rows)
+	view.ids = map[string]bool{}
+	var units []unit
+	for i := 0; i < len(rows); {
+		if n := replyLength(rows[i:]); n > 0 {
+			units = append(units, reply(rows[i:i+n], outputs, view)...)
+			i += n
+			continue
+		}
+		if m, ok := plain(rows[i]); ok {
+			units = append(units, newUnit(m))
+		}
+		i++
+	}
+	return units
+}
+
+// pairOutputs gives each call row's index id the output that belongs to it: the first that follows it with its call id.
+func pairOutputs(rows []history.Message) map[int64]history.Message {
+	open := map[string]int64{}
+	outputs := map[int64]history.Message{}
+	for _, row := range rows {
+		switch row.Type {
+		case history.TypeCall:
+			if isWoven(row) {
+				open[row.CallID] = row.ID
+			}
+		case history.TypeOutput:
+			if call, ok := open[row.CallID]; ok {
+				outputs[call] = row
+				delete(open, row.CallID)
+			}
+		}
+	}
+	return outputs
+}
+
+// replyLength counts the rows at the start that came from one reply of a model: reasoning, words and calls of one run, up
+// to the first row of another kind. Words after words are a new reply.
+func replyLength(rows []history.Message) int {
+	n, words := 0, false
+	for _, row := range rows {
+		if row.RunID != rows[0].RunID || row.Agent != rows[0].Agent {
+			break
+		}
+		isWords := row.Type == history.TypeMessage && row.Role == history.RoleAssistant
+		if !isWords && row.Type != history.TypeCall && row.Type != history.TypeReason {
+			break
+		}
+		if isWords && isWoven(row) {
+			if words {
+				break
+			}
+			words = true
+		}
+		n++
+	}
+	return n
+}
+
+// isWoven tells whether a row is sent at all: completed, and words that were cut off. A call that was cut off was never carried out.
+func isWoven(row history.Message) bool {
+	switch row.Status {
+	case history.StatusCompleted:
+		return true
+	case history.StatusInterrupted, history.StatusStreaming:
+		return row.Type == history.TypeMessage
+	default:
+		return false
+	}
+}
+
+// plain is a message of the user or the program.
+func plain(row history.Message) (llm.Message, bool) {
+	if row.Type != history.TypeMessage || !isWoven(row) || strings.TrimSpace(row.Content) == "" {
+		return llm.Message{}, false
+	}
+	switch row.Role {
+	case history.RoleUser:
+		return llm.Message{Role: llm.RoleUser, Content: row.Content}, true
+	case history.RoleSystem:
+		return llm.Message{Role: llm.RoleSystem, Content: row.Content}, true
+	default:
+		return llm.Message{}, false
+	}
+}
+
+// reply makes the units of one reply: its words with the calls that the receiver could make itself and their outputs, then
+// a note for each call of another agent that it could not.
+func reply(rows []history.Message, outputs map[int64]history.Message, view View) []unit {
+	said := llm.Message{Role: llm.RoleAssistant}
+	var answers, notes []llm.Message
+	for _, row := range rows {
+		sameProvider := row.Extra.Model != "" && strings.HasPrefix(row.Extra.Model, view.Provider+"/")
+		switch {
+		case !isWoven(row):
+		case row.Type == history.TypeReason:
+			if row.Agent == view.Agent && sameProvider {
+				said.Reasoning = row.Content
+				said.Wire = row.Extra.Wire
+			}
+		case row.Type == history.TypeMessage:
+			said.Content = row.Content
+		case view.InFlight != nil && view.InFlight(row.CallID):
+		case row.Agent == view.Agent || offers(view.Tools, row.Name):
+			call := sound(row, view.ids)
+			if sameProvider {
+				call.Wire = row.Extra.Wire
+			}
+			said.Calls = append(said.Calls, call)
+			answers = append(answers, llm.Message{
+				Role: llm.RoleTool, CallID: call.ID, Name: call.Name, Content: outcome(outputs, row.ID),
+			})
+		default:
+			notes = append(notes, llm.Message{Role: llm.RoleSystem, Content: note(row, outcome(outputs, row.ID))})
+		}
+	}
+	var units []unit
+	if strings.TrimSpace(said.Content) != "" || len(said.Calls) > 0 {
+		if len(said.Calls) == 0 {
+			said.Reasoning, said.Wire = "", nil
+		}
+		units = append(units, newUnit(append([]llm.Message{said}, answers...)...))
+	}
+	for _, n := range notes {
+		units = append(units, newUnit(n))
+	}
+	return units
+}
+
+// sound is a row's call as any server takes it. Rows of this program are sound already; imported ones may be anything.
+func sound(row history.Message, ids map[string]bool) llm.Call {
+	call := llm.Call{ID: row.CallID, Name: legal(row.Name), Arguments: row.Arguments}
+	for n := 2; call.ID == "" || ids[call.ID]; n++ {
+		call.ID = fmt.Sprintf("%s_%d", cmp.Or(row.CallID, "call"), n)
+	}
+	ids[call.ID] = true
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(call.Arguments), &object) != nil || object == nil {
+		call.Arguments = "{}"
+	}
+	return call
+}
+
+// legal makes a tool name match ^[a-zA-Z0-9_-]{1,64}$.
+func legal(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	return cmp.Or(name[:min(len(name), 64)], "unknown_tool")
+}
+
+func offers(tools []llm.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+func outcome(outputs map[int64]history.Message, call int64) string {
+	output, ok := outputs[call]
+	switch {
+	case !ok:
+		return Interrupted
+	case output.Content == "":
+		return "(no output)"
+	default:
+		return output.Content
+	}
+}
+
+// note tells a receiver of another agent's call. It stands in a system message and looks like nothing that a model would
+// write, so that no model takes it up as a way to call.
+func note(call history.Message, outcome string) string {
+	if len(outcome) > maxNote {
+		outcome = strings.ToValidUTF8(outcome[:maxNote], "") + " … (cut)"
+	}
+	return fmt.Sprintf("For your information: the agent %q used its own tool %q, which you do not have. The outcome was: %s",
+		call.Agent, call.Name, outcome)
+}
+
+func newUnit(messages ...llm.Message) unit {
+	return unit{messages: messages, user: messages[0].Role == llm.RoleUser, tokens: Tokens(messages)}
+}
+
+// fit keeps the newest units that have room, from a user message on; the last user message and what follows it stay.
+func fit(units []unit, room int) []unit {
+	last := len(units) - 1
+	for last > 0 && !units[last].user {
+		last--
+	}
+	for last > 0 && units[last-1].user { // several at once are one turn's words
+		last--
+	}
+	if last < 0 {
+		return units
+	}
+	turn := 0
+	for _, u := range units[last:] {
+		turn += u.tokens
+	}
+	if turn > room {
+		return trimTurn(units[last:], room)
+	}
+	start, left := last, room-turn
+	for i := last - 1; i >= 0; i-- {
+		left -= units[i].tokens
+		if left < 0 {
+			break
+		}
+		if units[i].user {
+			start = i
+		}
+	}
+	return units[start:]
+}
+
+// trimTurn keeps the words of the user and the newest steps that have room, at least one.
+func trimTurn(turn []unit, room int) []unit {
+	words := 0
+	for words < len(turn) && turn[words].user {
+		room -= turn[words].tokens
+		words++
+	}
+	from := len(turn)
+	for from > words {
+		room -= turn[from-1].tokens
+		if room < 0 && from < len(turn) {
+			break
+		}
+		from--
+	}
+	if from == words {
+		return turn
+	}
+	kept := slices.Clone(turn[:words])
+	kept = append(kept, newUnit(llm.Message{
+		Role:    llm.RoleSystem,
+		Content: fmt.Sprintf("%d earlier steps of this turn are left out here, because the context window is full.", from-words),
+	}))
+	return append(kept, turn[from:]...)
+}
