@@ -208,6 +208,9 @@ func reply(rows []history.Message, outputs map[int64]history.Message, view View)
 			}
 		case row.Type == history.TypeMessage:
 			said.Content = row.Content
+			if said.Wire == nil && row.Agent == view.Agent && sameProvider {
+				said.Wire = row.Extra.Wire
+			}
 		case view.InFlight != nil && view.InFlight(row.CallID):
 		case row.Agent == view.Agent || offers(view.Tools, row.Name):
 			call := sound(row, view.ids)

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"bureau/agencies"
+	"bureau/engine/llm"
+	"bureau/engine/tool"
+)
+
+// role is one agent made ready to run: its own tools, those that carry messages, and those that hand over. It never changes.
+type role struct {
+	agent    agencies.Agent
+	own      *tool.Set
+	sends    map[string]sendTool
+	handoffs map[string]string // tool name → recipient
+	offered  []llm.Tool
+}
+
+func newRole(agency *agencies.Agency, agent agencies.Agent, pick func([]string) (*tool.Set, error)) (*role, error) {
+	own, err := pick(agent.Tools)
+	if err != nil {
+		return nil, err
+	}
+	r := &role{agent: agent, own: own, sends: map[string]sendTool{}, handoffs: map[string]string{}}
+	r.offered = append(r.offered, own.Definitions()...)
+	for _, send := range agency.SendTools(agent.Name) {
+		t, err := newSendTool(agency, send)
+		if err != nil {
+			return nil, err
+		}
+		if r.knows(t.definition.Name) {
+			return nil, fmt.Errorf("two tools are named %q", t.definition.Name)
+		}
+		r.sends[t.definition.Name] = t
+		r.offered = append(r.offered, t.definition)
+	}
+	for _, to := range agency.Handoffs(agent.Name) {
+		recipient, _ := agency.Agent(to)
+		definition := handoffTool(recipient, r.knows)
+		r.handoffs[definition.Name] = to
+		r.offered = append(r.offered, definition)
+	}
+	return r, nil
+}
+
+func (r *role) knows(name string) bool {
+	for _, t := range r.offered {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *role) names() []string {
+	names := make([]string, len(r.offered))
+	for i, t := range r.offered {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// instructions composes the system prompt of a run: shared before own, then what the sender added.
+func instructions(shared, own, additional string) string {
+	core, separator := own, "\n\n"
+	if shared != "" {
+		core, separator = shared+"\n\n"+own, "\n\n---\n\n"
+		if own == "" {
+			core = shared
+		}
+	}
+	if additional == "" {
+		return core
+	}
+	if core == "" {
+		return additional
+	}
+	return core + separator + additional
+}
+
+func settings(s agencies.ModelSettings) llm.Settings {
+	return llm.Settings{
+		Temperature: s.Temperature, TopP: s.TopP, MaxOutputTokens: s.MaxOutputTokens, ReasoningEffort: s.ReasoningEffort,
+		ParallelToolCalls: s.ParallelToolCalls, Seed: s.Seed, Stop: s.Stop,
+	}
+}
+
+// handoffTool describes the transfer to a recipient. Its arguments are not looked at: the name says it all.
+func handoffTool(recipient agencies.Agent, taken func(string) bool) llm.Tool {
+	name := tool.LegalName("transfer_to_", recipient.Name, taken)
+	text := fmt.Sprintf("Hand the conversation over to %s for good. Control does not come back by itself.", recipient.Name)
+	if recipient.Description != "" {
+		text += " " + recipient.Name + ": " + strings.TrimSpace(recipient.Description)
+	}
+	return llm.Tool{Name: name, Description: text, Parameters: mustJSON(map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"recipient_agent": map[string]any{"type": "string", "const": recipient.Name, "description": "The agent that takes over."},
+		},
+		"required":             []string{"recipient_agent"},
+		"additionalProperties": false,
+	})}
+}
+
+// handoffReminder is what an agent is told when control comes to it; empty is nothing.
+func handoffReminder(agent agencies.Agent) string {
+	if agent.HandoffReminder != nil {
+		return *agent.HandoffReminder
+	}
+	return fmt.Sprintf("The conversation has been handed over to you. You are %q now. Go on with the task from where it stands.", agent.Name)
+}
+
+func mustJSON(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only ever given maps, slices and strings
+	}
+	return data
+}

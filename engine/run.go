@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"bureau/engine/history"
+	"bureau/engine/llm"
+	"bureau/engine/weave"
+)
+
+// run is one agent working to its answer. Control may move to others; caller, thread and id stay.
+type run struct {
+	turn *turn
+	id   string
+	// parent sent the message that the run answers, by the call parentCall; nil for the top run.
+	parent     *run
+	parentCall string
+	// caller is the agent that the parent was then; empty for the user.
+	caller string
+	depth  int
+	task   string
+	// additional instructions go to the agent that they were sent to, and to no other that gets control.
+	additional string
+	starter    *role
+	// role has control; held names all that had it in this run, the starter first.
+	role *role
+	held []string
+
+	calls    int
+	hops     []string // the agents that had control since the last word
+	refusals int      // handoffs in a row that the limit refused
+
+	mu    sync.Mutex
+	usage history.Usage
+	tools int
+	said  []string
+}
+
+// answer writes down the message and carries the run to its answer.
+func (r *run) answer(ctx context.Context) (string, error) {
+	t := r.turn
+	r.starter = r.role
+	r.held = []string{r.role.agent.Name}
+	var rows []*history.Message
+	if r.parent == nil {
+		reminder, err := t.recipientReminder(ctx, r.role)
+		if err != nil {
+			return "", err
+		}
+		if reminder != "" {
+			rows = append(rows, &history.Message{
+				Type: history.TypeMessage, Role: history.RoleSystem, Content: reminder, Origin: history.OriginRecipientReminder,
+			})
+		}
+	}
+	rows = append(rows, &history.Message{Type: history.TypeMessage, Role: history.RoleUser, Content: r.task})
+	if err := t.append(ctx, r, rows...); err != nil {
+		return "", err
+	}
+	if r.parent == nil && !t.input.Once {
+		if err := r.takeControl(ctx); err != nil {
+			return "", err
+		}
+	}
+	text, err := r.loop(ctx)
+	if err != nil {
+		r.writeFailure(ctx, err)
+	}
+	return text, err
+}
+
+// takeControl stores that the session's next message goes to the agent that has control, and tells it.
+func (r *run) takeControl(ctx context.Context) error {
+	t := r.turn
+	name := r.role.agent.Name
+	if err := t.engine.options.Log.SetRecipient(context.WithoutCancel(ctx), t.input.SessionID, name); err != nil {
+		return fmt.Errorf("write to the session: %w", err)
+	}
+	t.emit(r, history.Event{Type: history.EventCustom, Name: history.CustomRecipient, Value: map[string]any{"agent": name}})
+	return nil
+}
+
+// loop calls the model until it answers.
+func (r *run) loop(ctx context.Context) (string, error) {
+	limits := r.turn.engine.options.Agency.Limits
+	r.hops = []string{r.role.agent.Name}
+	for {
+		if r.calls >= limits.MaxCalls {
+			return "", r.overLimit("max_calls", limited("the limit max_calls is reached: %s has called its model %d times in this run",
+				r.role.agent.Name, limits.MaxCalls))
+		}
+		r.calls++
+		if err := r.turn.countCall(); err != nil {
+			return "", r.overLimit("max_turn_calls", err)
+		}
+		reply, err := r.ask(ctx)
+		if err != nil {
+			return "", err
+		}
+		if reply.text != "" {
+			r.hops, r.refusals = []string{r.role.agent.Name}, 0
+		}
+		if len(reply.calls) == 0 {
+			return reply.text, nil
+		}
+		next, err := r.execute(ctx, reply)
+		if err != nil {
+			return "", err
+		}
+		if r.refusals > 1 {
+			return "", limited("the limit max_handoffs is reached: control has moved %d times without a word to the user (%s)",
+				limits.MaxHandoffs, strings.Join(r.hops, " > "))
+		}
+		if ctx.Err() != nil || r.parent == nil && isClosed(r.turn.input.Finish) {
+			return "", errInterrupted
+		}
+		if next != nil {
+			if err := r.handOver(ctx, next); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *run) overLimit(name string, err error) error {
+	r.turn.emit(r, history.Event{
+		Type: history.EventCustom, Name: history.CustomLimit, Value: map[string]any{"limit": name, "message": err.Error()},
+	})
+	return err
+}
+
+// handOver moves control to another agent and reminds it of that.
+func (r *run) handOver(ctx context.Context, next *role) error {
+	from := r.role.agent.Name
+	r.role = next
+	if !slices.Contains(r.held, next.agent.Name) {
+		r.held = append(r.held, next.agent.Name)
+	}
+	r.hops = append(r.hops, next.agent.Name)
+	if text := handoffReminder(next.agent); text != "" {
+		reminder := &history.Message{
+			Type: history.TypeMessage, Role: history.RoleSystem, Content: text, Origin: history.OriginHandoffReminder,
+		}
+		if err := r.turn.append(ctx, r, reminder); err != nil {
+			return err
+		}
+	}
+	r.turn.emit(r, history.Event{
+		Type: history.EventCustom, Name: history.CustomHandoff, Value: map[string]any{"from": from, "to": next.agent.Name},
+	})
+	if r.parent == nil {
+		return r.takeControl(ctx)
+	}
+	return nil
+}
+
+// prompt weaves what the agent that has control is sent now.
+func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge string) (llm.Request, error) {
+	e := r.turn.engine
+	additional := ""
+	if r.role == r.starter {
+		additional = r.additional
+	}
+	view := weave.View{
+		System: instructions(e.options.Agency.SharedInstructions, r.role.agent.Instructions, additional),
+		Agent:  r.role.agent.Name, Tools: r.role.offered, Provider: model.Ref().Provider,
+		InFlight: r.turn.isInFlight, Budget: budget(model, r.role, share), Nudge: nudge,
+	}
+	rows, err := r.rows(ctx)
+	if err != nil {
+		return llm.Request{}, fmt.Errorf("read the session: %w", err)
+	}
+	messages, err := weave.Prompt(rows, view)
+	if err != nil {
+		return llm.Request{}, fmt.Errorf("read the session: %w", err)
+	}
+	return llm.Request{Messages: messages, Tools: r.role.offered, Settings: settings(r.role.agent.Settings)}, nil
+}
+
+// unknownWindow is the context window in tokens that is assumed of a model whose own is not known.
+const unknownWindow = 8192
+
+// budget is what a prompt may take of the model's window: all of it but a reserve for the answer.
+func budget(model llm.Model, role *role, share float64) int {
+	window := model.Window()
+	if window <= 0 {
+		window = unknownWindow
+	}
+	reserve := min(max(role.agent.Settings.MaxOutputTokens, 512), min(20_000, window/4))
+	return int(float64(window-reserve) * share)
+}
+
+// writeFailure leaves a failed row where the run ended, so that it can be read later why. A stop by the user needs none: the
+// rows that it cut off say so.
+func (r *run) writeFailure(ctx context.Context, err error) {
+	fault := asError(ctx, err)
+	if fault.Code == history.CodeInterrupted {
+		return
+	}
+	row := &history.Message{
+		Type: history.TypeMessage, Role: history.RoleAssistant, Content: fault.Message, Origin: history.OriginError,
+		Status: history.StatusFailed, Extra: history.Extra{Code: string(fault.Code), Hint: fault.Hint},
+	}
+	if writeErr := r.turn.append(ctx, r, row); writeErr != nil {
+		r.turn.emit(r, history.Event{
+			Type: history.EventCustom, Name: history.CustomWarning, Value: map[string]any{"message": writeErr.Error()},
+		})
+	}
+}
+
+// nested carries a message to another agent and returns its answer. The error is in words for the sender.
+func (r *run) nested(ctx context.Context, callID string, d delivery) (string, error) {
+	t := r.turn
+	child := &run{
+		turn: t, id: history.NewRunID(), parent: r, parentCall: callID, caller: r.role.agent.Name, depth: r.depth + 1,
+		task: d.message, additional: d.additional, role: t.engine.roles[d.recipient],
+	}
+	t.emit(child, history.Event{Type: history.EventSubagentStarted})
+	text, err := child.answer(ctx)
+	usage := child.total()
+	r.spend(usage)
+	if err == nil {
+		t.emit(child, history.Event{Type: history.EventSubagentFinished, Result: text, Usage: &usage})
+		return text, nil
+	}
+	fault := asError(ctx, err)
+	t.emit(child, history.Event{
+		Type: history.EventSubagentError, Message: fault.Message, Code: fault.Code, Hint: fault.Hint, Usage: &usage,
+	})
+	return "", child.failureInWords(d.recipient, fault)
+}
+
+// failureInWords is what the sender is told of a recipient that did not answer: the cause, and what there is of an answer.
+func (r *run) failureInWords(recipient string, fault *Error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var text strings.Builder
+	if fault.Code == history.CodeInterrupted {
+		fmt.Fprintf(&text, "%s was stopped by the user before it had answered.", recipient)
+	} else {
+		fmt.Fprintf(&text, "%s could not answer: %s.", recipient, strings.TrimRight(fault.Message, "."))
+	}
+	if r.tools > 0 {
+		fmt.Fprintf(&text, " It had made %d tool calls.", r.tools)
+	}
+	if len(r.said) > 0 {
+		fmt.Fprintf(&text, "\nWhat it had said until then:\n%s", strings.Join(r.said, "\n\n"))
+	}
+	return errors.New(text.String())
+}
+
+// spend adds to what the run took with all below it.
+func (r *run) spend(u history.Usage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.usage = r.usage.Add(u)
+}
+
+func (r *run) total() history.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.usage
+}
