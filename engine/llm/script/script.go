@@ -1,7 +1,7 @@
 // Package script is models without a server: scripts that answer by rules, which is what runs offline and what tests stand
 // on, and cassettes, which record the traffic of any server and answer from it later. It knows nothing of the engine or of
 // agencies: a script names agents, and whoever asks for a model says for which of them. Scripts and the models made from
-// them are safe for concurrent use; nothing here reads a clock except to wait.
+// them are safe for concurrent use; clocks are read to wait and to time a recording alone.
 package script
 
 import (
