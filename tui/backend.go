@@ -51,8 +51,9 @@ type Session interface {
 	Draft(ctx context.Context) (Draft, error)
 	SaveDraft(ctx context.Context, d Draft) error
 	// Send starts a turn and returns at once; what happens is told by events, the last of which is RUN_FINISHED or RUN_ERROR
-	// without a SubagentRunID. An error means that nothing was started and nothing stored. Immediate.
-	Send(recipient, text string) error
+	// without a SubagentRunID. once is for a message that addresses an agent without giving it the conversation: the one after
+	// it goes to whoever had control before. An error means that nothing was started and nothing stored. Immediate.
+	Send(recipient, text string, once bool) error
 	// Stop cancels the turn under way; without one it does nothing. Immediate.
 	Stop()
 	// Export writes the session to a file in the working folder and returns its path; format is markdown or json.
