@@ -1,0 +1,95 @@
+CREATE TABLE sessions (
+  id           TEXT NOT NULL PRIMARY KEY,
+  agency       TEXT NOT NULL,
+  agency_path  TEXT,                        -- NULL for an agency that ships
+  folder       TEXT NOT NULL,
+  title        TEXT NOT NULL,
+  recipient    TEXT NOT NULL,
+  model        TEXT,
+  created_at   INTEGER NOT NULL,            -- microseconds, as everywhere
+  updated_at   INTEGER NOT NULL,            -- of the newest row
+  messages     INTEGER NOT NULL DEFAULT 0,  -- how many rows
+  rank         INTEGER NOT NULL             -- the order of last activity; no clock is trusted with it
+) STRICT;
+CREATE UNIQUE INDEX sessions_rank ON sessions (rank);
+CREATE INDEX sessions_place ON sessions (agency, folder, rank);
+
+CREATE TABLE messages (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of the history
+  session_id     TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  agent          TEXT NOT NULL,   -- whom an input addresses, who produced an output
+  caller_agent   TEXT,            -- who started the run; NULL is the user
+  type           TEXT NOT NULL,   -- message | function_call | function_call_output | reasoning
+  role           TEXT,            -- user | assistant | system, for a message
+  content        TEXT,            -- text of a message or of reasoning, output of a call, as it came
+  call_id        TEXT,            -- of a call and of its output
+  name           TEXT,
+  arguments      TEXT,
+  run_id         TEXT NOT NULL,
+  parent_run_id  TEXT,            -- the run whose send_message started this one
+  parent_call_id TEXT,            -- and the call
+  trace_id       TEXT NOT NULL,   -- one per turn, nested runs included
+  origin         TEXT,            -- why the program wrote it; NULL for people and models
+  protocol       TEXT NOT NULL,   -- responses | chat_completions: what the item came as
+  status         TEXT NOT NULL,   -- streaming | completed | interrupted | failed
+  extra          TEXT,            -- JSON: what a server wants back unchanged, raw arguments, citations, attachments
+  created_at     INTEGER NOT NULL,
+  pad            BLOB             -- room that a streaming row grows into, so that bringing it up to date is cheap; else NULL
+) STRICT;
+-- Every row stands in messages_session and messages_run, and in one of messages_user and messages_pair.
+CREATE INDEX messages_session ON messages (session_id);
+CREATE INDEX messages_user ON messages (session_id) WHERE caller_agent IS NULL;
+CREATE INDEX messages_pair ON messages (session_id, min(agent, caller_agent), max(agent, caller_agent)) WHERE caller_agent IS NOT NULL;
+CREATE INDEX messages_run ON messages (session_id, run_id);
+CREATE INDEX messages_child ON messages (session_id, parent_run_id, run_id) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX messages_call ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
+
+-- The rank moves only when the newest row of all is another session's, so that a session at work writes no index of sessions.
+CREATE TRIGGER messages_insert AFTER INSERT ON messages BEGIN
+  UPDATE sessions SET messages = messages + 1, updated_at = new.created_at WHERE id = new.session_id;
+  UPDATE sessions SET rank = (SELECT max(rank) FROM sessions) + 1
+    WHERE id = new.session_id AND rank < (SELECT max(rank) FROM sessions);
+END;
+
+CREATE TABLE requests (
+  id               INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id       TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  run_id           TEXT NOT NULL,
+  trace_id         TEXT NOT NULL,
+  agent            TEXT NOT NULL,
+  provider         TEXT NOT NULL,
+  model            TEXT NOT NULL,
+  input_tokens     INTEGER NOT NULL,
+  output_tokens    INTEGER NOT NULL,
+  cached_tokens    INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  cost             REAL,            -- US dollars; NULL when a price is unknown
+  started_at       INTEGER NOT NULL,
+  ended_at         INTEGER NOT NULL,
+  outcome          TEXT NOT NULL    -- ok | failed | cancelled
+) STRICT;
+CREATE INDEX requests_run ON requests (session_id, run_id);
+CREATE INDEX requests_agent ON requests (session_id, agent);
+
+-- Which process has a session open. A row whose beat is old, or whose process is gone, counts for nothing.
+CREATE TABLE holds (
+  session_id TEXT NOT NULL PRIMARY KEY,
+  token      TEXT NOT NULL,
+  machine    TEXT NOT NULL,   -- where the pid means something
+  pid        INTEGER NOT NULL,
+  started    TEXT NOT NULL,   -- when the process began, so that a pid that is used again is told apart; empty when unknown
+  since      INTEGER NOT NULL,
+  beat       INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE drafts (
+  key   TEXT NOT NULL PRIMARY KEY,  -- a session's id, or what a session that has no row yet is known by
+  text  TEXT NOT NULL,
+  queue BLOB
+) STRICT;
+
+CREATE TABLE inputs (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  text       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"bureau/engine/history"
+)
+
+const (
+	insertRequest = `INSERT INTO requests (session_id, run_id, trace_id, agent, provider, model, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, cost, started_at, ended_at, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// sums has no cost when one of the requests has none.
+	sums = `coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(reasoning_tokens), 0),
+		count(*), CASE WHEN count(cost) = count(*) THEN sum(cost) END`
+
+	selectUsage = `SELECT ` + sums + ` FROM requests INDEXED BY requests_run WHERE session_id = ?`
+
+	selectUsageBy = `SELECT agent, provider, model, ` + sums + ` FROM requests INDEXED BY requests_agent WHERE session_id = ?
+		GROUP BY agent, provider, model ORDER BY min(id)`
+
+	selectRunUsage = below + `SELECT ` + sums + ` FROM below CROSS JOIN requests r INDEXED BY requests_run
+		ON r.session_id = ?1 AND r.run_id = below.run`
+
+	selectLastRequest = `SELECT id, session_id, run_id, trace_id, agent, provider, model, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, cost, started_at, ended_at, outcome FROM requests INDEXED BY requests_agent
+		WHERE session_id = ? AND agent = ? ORDER BY id DESC LIMIT 1`
+)
+
+// AgentUsage is what one agent took from one model.
+type AgentUsage struct {
+	Agent    string        `json:"agent"`
+	Provider string        `json:"provider"`
+	Model    string        `json:"model"`
+	Usage    history.Usage `json:"usage"`
+}
+
+// RecordRequest stores a model request and sets its ID. The session must exist, else ErrNotFound.
+func (s *Store) RecordRequest(ctx context.Context, r *history.Request) error {
+	u := r.Usage
+	res, err := s.exec(ctx, insertRequest, r.SessionID, r.RunID, r.TraceID, r.Agent, r.Provider, r.Model, u.InputTokens, u.OutputTokens,
+		u.CachedTokens, u.ReasoningTokens, u.Cost, r.StartedAt, r.EndedAt, string(r.Outcome))
+	if err == nil {
+		r.ID, err = res.LastInsertId()
+	}
+	return s.explain("record request", orphan(err, r.SessionID))
+}
+
+// usageColumns takes sums.
+type usageColumns struct {
+	history.Usage
+	cost sql.NullFloat64
+}
+
+func (c *usageColumns) dest() []any {
+	return []any{&c.InputTokens, &c.OutputTokens, &c.CachedTokens, &c.ReasoningTokens, &c.Requests, &c.cost}
+}
+
+func (c *usageColumns) usage() history.Usage {
+	if c.cost.Valid {
+		c.Cost = &c.cost.Float64
+	}
+	return c.Usage
+}
+
+// Usage is what all requests of a session took.
+func (s *Store) Usage(ctx context.Context, session string) (history.Usage, error) {
+	return s.usage(ctx, selectUsage, session)
+}
+
+// runUsage is what a run with all below it took.
+func (s *Store) runUsage(ctx context.Context, session, runID string) (history.Usage, error) {
+	return s.usage(ctx, selectRunUsage, session, runID)
+}
+
+func (s *Store) usage(ctx context.Context, query string, args ...any) (history.Usage, error) {
+	var c usageColumns
+	if err := s.row(ctx, query, args, c.dest()...); err != nil {
+		return history.Usage{}, s.explain("sum up usage", err)
+	}
+	return c.usage(), nil
+}
+
+// UsageBy is what the requests of a session took, by agent and model, in the order of their first requests.
+func (s *Store) UsageBy(ctx context.Context, session string) ([]AgentUsage, error) {
+	var found []AgentUsage
+	err := s.query(ctx, selectUsageBy, []any{session}, func(scan func(...any) error) error {
+		var a AgentUsage
+		var c usageColumns
+		err := scan(append([]any{&a.Agent, &a.Provider, &a.Model}, c.dest()...)...)
+		a.Usage = c.usage()
+		found = append(found, a)
+		return err
+	})
+	if err != nil {
+		return nil, s.explain("sum up usage", err)
+	}
+	return found, nil
+}
+
+// LastRequest is the newest request of an agent in a session; ErrNotFound when it made none.
+func (s *Store) LastRequest(ctx context.Context, session, agent string) (history.Request, error) {
+	var r history.Request
+	var cost sql.NullFloat64
+	u := &r.Usage
+	err := s.row(ctx, selectLastRequest, []any{session, agent}, &r.ID, &r.SessionID, &r.RunID, &r.TraceID, &r.Agent, &r.Provider, &r.Model,
+		&u.InputTokens, &u.OutputTokens, &u.CachedTokens, &u.ReasoningTokens, &cost, &r.StartedAt, &r.EndedAt, &r.Outcome)
+	if err != nil {
+		return history.Request{}, s.explain(fmt.Sprintf("last request of %s", agent), err)
+	}
+	if cost.Valid {
+		u.Cost = &cost.Float64
+	}
+	u.Requests = 1
+	return r, nil
+}
