@@ -47,9 +47,13 @@ func Arguments(raw string) (object []byte, err error) {
 	if text == "" || text == "null" {
 		return []byte("{}"), nil
 	}
+	if at := invalidUTF8(raw); at >= 0 {
+		return nil, &ArgumentsError{at, fmt.Sprintf("the byte 0x%02x is not valid UTF-8", raw[at])}
+	}
 	if text[0] == '"' {
 		var inner string
-		if json.Unmarshal([]byte(text), &inner) == nil && strings.HasPrefix(strings.TrimLeft(inner, jsonSpace), "{") {
+		// Decoding would put another character in place of half a pair.
+		if loneSurrogate(text) < 0 && json.Unmarshal([]byte(text), &inner) == nil && strings.HasPrefix(strings.TrimLeft(inner, jsonSpace), "{") {
 			return parseObject(inner, 0)
 		}
 	}
@@ -60,9 +64,6 @@ func Arguments(raw string) (object []byte, err error) {
 func parseObject(text string, start int) ([]byte, error) {
 	fail := func(offset int, format string, args ...any) ([]byte, error) {
 		return nil, &ArgumentsError{start + offset, fmt.Sprintf(format, args...)}
-	}
-	if at := invalidUTF8(text); at >= 0 {
-		return fail(at, "the byte 0x%02x is not valid UTF-8", text[at])
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal([]byte(text), &value); err != nil {

@@ -277,6 +277,8 @@ func TestArguments(t *testing.T) {
 		`"text"`:                                 {0, "found a string"},
 		`"[1]"`:                                  {0, "found a string"},
 		`"\"{}\""`:                               {0, "found a string"},
+		"\"{\\\"a\\\":\\\"\xff\\\"}\"":           {10, "0xff is not valid UTF-8"},
+		`"{\"a\":\"\ud800\"}"`:                   {0, "found a string"},
 		`"{\"a\":"`:                              {5, "ends before"},
 		`5`:                                      {0, "found a number"},
 		`true`:                                   {0, "found a boolean"},
