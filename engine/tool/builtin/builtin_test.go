@@ -378,3 +378,10 @@ func TestFileThatChanges(t *testing.T) {
 	close(stop)
 	<-done
 }
+
+func mustSet(tb testing.TB, list []tool.Tool) *tool.Set {
+	tb.Helper()
+	set, err := tool.NewSet(list...)
+	check(tb, err)
+	return set
+}
