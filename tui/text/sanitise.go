@@ -112,6 +112,42 @@ func Visible(s string) string {
 	return w.out.String()
 }
 
+// StylesOnly makes text safe like [Sanitise], but keeps the sequences that set colours and weight: for what a library has
+// styled. Tabs are dropped: there is no telling where they stood.
+func StylesOnly(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if n := cleanPrefix(s[i:]); n > 0 {
+			b.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
+		if n := sequence(s[i:]); n > 0 {
+			if isStyle(s[i : i+n]) {
+				b.WriteString(s[i : i+n])
+			}
+			i += n
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !hidden(r) && (r != utf8.RuneError || size > 1) {
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// isStyle tells whether a sequence is ESC [ digits m.
+func isStyle(seq string) bool {
+	body, ok := strings.CutPrefix(seq, "\x1b[")
+	if !ok || !strings.HasSuffix(body, "m") {
+		return false
+	}
+	return strings.Trim(body[:len(body)-1], "0123456789;:") == ""
+}
+
 // cleanPrefix returns the length of the longest prefix that needs no change.
 func cleanPrefix(s string) int {
 	for i := 0; i < len(s); {

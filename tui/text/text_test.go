@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,6 +211,44 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestChop(t *testing.T) {
+	t.Parallel()
+	const red, off = "\x1b[31m", "\x1b[m"
+	for _, c := range []struct {
+		in   string
+		w    int
+		want []string
+	}{
+		{"", 3, []string{""}},
+		{"ab cd", 3, []string{"ab ", "cd"}},
+		{"    x", 3, []string{"   ", " x"}},
+		{"漢字", 3, []string{"漢", "字"}},
+		{"a漢", 1, []string{"a", "…"}},
+		{"ab\n\ncd", 9, []string{"ab", "", "cd"}},
+		{red + "abcd" + off, 2, []string{red + "ab" + off, red + "cd" + off}},
+		{"abc", 0, nil},
+	} {
+		if got := text.Chop(c.in, c.w); !slices.Equal(got, c.want) {
+			t.Errorf("Chop(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
+		}
+	}
+}
+
+func TestStylesOnly(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"\x1b[1;38;2;1;2;3mx\x1b[m":              "\x1b[1;38;2;1;2;3mx\x1b[m",
+		"\x1b]8;;http://x\x1b\\x\x1b]8;;\x1b\\":  "x",
+		"a\x1b[2Jb\x1b[?1mc\x1b[>4;2md\u009b1me": "abcde",
+		"a\x07\t\r\x00b\xff\u202e":               "ab",
+		"a\nb":                                   "a\nb",
+	} {
+		if got := text.StylesOnly(in); got != want {
+			t.Errorf("StylesOnly(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
@@ -264,7 +303,7 @@ func FuzzWrap(f *testing.F) {
 			if got, want := text.Width(in), ansi.StringWidth(in); got != want {
 				t.Fatalf("Width(%q) = %d, but the terminal's library has %d", in, got, want)
 			}
-			rows := text.Wrap(in, w)
+			rows := slices.Concat(text.Wrap(in, w), text.Chop(in, w))
 			if w > 0 && len(rows) == 0 {
 				t.Fatalf("no rows for %q", in)
 			}

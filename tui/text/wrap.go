@@ -8,6 +8,31 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
+// Chop breaks text into rows of at most w cells at the ends of the rows only, wherever in a word that is, and keeps every
+// space: for code and other text whose columns mean something. No row leaves a style open.
+func Chop(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	rows := make([]string, 0, 1+strings.Count(s, "\n")+len(s)/w)
+	for line := range strings.SplitSeq(s, "\n") {
+		if w == 1 {
+			line = narrowed(line)
+		}
+		start, width := 0, 0
+		for i := 0; i < len(line); {
+			_, cells, n := next(line[i:])
+			if width+cells > w {
+				rows = append(rows, line[start:i])
+				start, width = i, 0
+			}
+			i, width = i+n, width+cells
+		}
+		rows = append(rows, line[start:])
+	}
+	return closedRows(rows, s)
+}
+
 // Wrap breaks text into rows of at most w cells, none with a style left open: at spaces, after hyphens inside words, beside
 // wide characters, and anywhere in a word that is wider than a row. Indentation stays on the first row of each line. Width 0
 // or less gives no rows; an empty text gives one empty row.
@@ -23,15 +48,19 @@ func Wrap(s string, w int) []string {
 			rows = wrapStyled(rows, line, w)
 		}
 	}
+	return closedRows(rows, s)
+}
+
+// closedRows closes the styles of s at the end of each row and opens them again in the next.
+func closedRows(rows []string, s string) []string {
 	if strings.IndexByte(s, esc) < 0 {
 		return rows
 	}
-	// Styles go on over the ends of rows and lines, so they are closed and reopened in one pass over the whole.
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/4)
-	ww := lipgloss.NewWrapWriter(&b)
-	_, _ = ww.Write([]byte(strings.Join(rows, "\n")))
-	_ = ww.Close()
+	w := lipgloss.NewWrapWriter(&b)
+	_, _ = w.Write([]byte(strings.Join(rows, "\n")))
+	_ = w.Close()
 	return strings.Split(b.String(), "\n")
 }
 
