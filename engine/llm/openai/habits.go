@@ -1,0 +1,113 @@
+package openai
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"bureau/engine/llm"
+)
+
+// habits is what a server turned out to want otherwise than its dialect says.
+type habits struct {
+	otherLimitName  bool // max_tokens in place of max_completion_tokens, or the reverse
+	noTemperature   bool
+	noTopP          bool
+	noStreamOptions bool
+	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
+	oneSystemFirst  bool
+	content         contentForm
+}
+
+// habitSet notes which habits a request has been adapted in, so that none is changed back and forth.
+type habitSet uint
+
+const (
+	triedLimit habitSet = 1 << iota
+	triedTemperature
+	triedTopP
+	triedStreamOptions
+	triedReasoning
+	triedOrder
+	triedContentOnce
+	triedContentTwice
+)
+
+var (
+	unsupported = matcher(`unsupported`, `not supported`, `does not support`, `unrecognized`, `unknown`, `unexpected`, `not permitted`,
+		`not allowed`, `invalid`, `not compatible`, `extra (inputs|fields)`, `is deprecated`, `only (the default|1 is)`, `forbidden`,
+		`cannot be used`, `no such (field|param)`)
+	contentRefused = matcher(`content.{0,80}(type: <nil>|null|none|empty|missing|required|must (be|have|not)|should be|non-empty)`,
+		`(missing|required|empty|null|invalid).{0,60}\bcontent\b`)
+	orderRefused = matcher(`roles must alternate`, `system message must be (at|in) the beginning`, `system message must be first`,
+		`only the first message can (be|have) .{0,10}system`, `after the optional system message`, `multiple system messages`)
+	reasoningWanted = matcher(`reasoning\w*\b.{0,80}must be passed back`, `missing .{0,20}reasoning_content`, `reasoning_content is (missing|required)`)
+	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
+	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
+	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
+)
+
+// adapt changes the one habit that the server's refusal names; it reports false when the refusal is about something else.
+func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
+	// Strict templates fail with 500; all other refusals of a habit are the client's fault.
+	said := e.Message + " " + e.Code
+	try := func(habit habitSet) bool {
+		fresh := *tried&habit == 0
+		*tried |= habit
+		return fresh
+	}
+	if orderRefused.MatchString(said) && e.Status >= 400 && !h.oneSystemFirst && try(triedOrder) {
+		h.oneSystemFirst = true
+		return true
+	}
+	if e.Kind != llm.KindRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	s := req.Settings
+	namesLimit := strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_tokens")
+	switch {
+	case reasoningWanted.MatchString(said):
+		if !try(triedReasoning) {
+			return false
+		}
+		h.otherReasoning = !h.otherReasoning
+	case s.MaxOutputTokens > 0 && namesLimit && unsupported.MatchString(said) && !outputText.MatchString(said):
+		if !try(triedLimit) {
+			return false
+		}
+		h.otherLimitName = !h.otherLimitName
+	case strings.Contains(said, "stream_options") && try(triedStreamOptions):
+		h.noStreamOptions = true
+	case s.Temperature != nil && temperatureName.MatchString(said) && unsupported.MatchString(said) && try(triedTemperature):
+		h.noTemperature = true
+	case s.TopP != nil && topPName.MatchString(said) && unsupported.MatchString(said) && try(triedTopP):
+		h.noTopP = true
+	case sendsReasoning(req) && reasoningName.MatchString(said) && unsupported.MatchString(said) && try(triedReasoning):
+		h.otherReasoning = !h.otherReasoning
+	case hasBareCalls(req) && contentRefused.MatchString(said) && (try(triedContentOnce) || try(triedContentTwice)):
+		h.content = (h.content + 1) % 3
+	default:
+		return false
+	}
+	return true
+}
+
+// hasBareCalls tells whether an assistant message has calls and no text.
+func hasBareCalls(req llm.Request) bool {
+	for _, m := range req.Messages {
+		if m.Role == llm.RoleAssistant && len(m.Calls) > 0 && m.Content == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// sendsReasoning tells whether a message has reasoning that may go back.
+func sendsReasoning(req llm.Request) bool {
+	for _, m := range req.Messages {
+		if m.Role == llm.RoleAssistant && len(m.Calls) > 0 && (m.Reasoning != "" || len(m.Wire) > 0) {
+			return true
+		}
+	}
+	return false
+}
