@@ -19,6 +19,7 @@ var arities = []struct {
 	{"output", 1, 2},
 	{"outputs", 0, 1},
 	{"find", 2, 2},
+	{"count", 2, 2},
 	{"first", 2, 2},
 	{"lines", 1, 1},
 	{"cut", 2, 2},
@@ -69,9 +70,10 @@ func functions(s scene, finds map[string]*regexp.Regexp) template.FuncMap {
 		"output":  s.output,
 		"outputs": s.outputs,
 		"find":    func(pattern, from any) string { return find(finds[word(pattern)], word(from)) },
-		"first":   func(n, from any) string { return first(count(n), word(from)) },
+		"count":   func(pattern, from any) int { return matches(finds[word(pattern)], word(from)) },
+		"first":   func(n, from any) string { return first(number(n), word(from)) },
 		"lines":   func(from any) int { return lines(word(from)) },
-		"cut":     func(n, from any) string { return cut(count(n), word(from)) },
+		"cut":     func(n, from any) string { return cut(number(n), word(from)) },
 		"quote":   func(from any) string { return quote(word(from)) },
 		"trim":    func(from any) string { return strings.TrimSpace(word(from)) },
 		"json":    func(path, from any) string { return lookup(word(path), word(from)) },
@@ -91,7 +93,7 @@ func functions(s scene, finds map[string]*regexp.Regexp) template.FuncMap {
 func (s scene) output(which any, nth ...any) string {
 	name, byName := which.(string)
 	if !byName {
-		return at(s.newest, count(which))
+		return at(s.newest, number(which))
 	}
 	var of []output
 	for _, o := range s.turn {
@@ -102,7 +104,7 @@ func (s scene) output(which any, nth ...any) string {
 	if len(nth) == 0 {
 		return at(of, len(of)-1)
 	}
-	return at(of, count(nth[0]))
+	return at(of, number(nth[0]))
 }
 
 // outputs is `outputs`, how many the newest outputs are, or `outputs "tool"`, how many of a tool since the user's message.
@@ -138,8 +140,8 @@ func word(v any) string {
 	}
 }
 
-// count is a value as a number; -1 where it is none.
-func count(v any) int {
+// number is a value as a number; -1 where it is none.
+func number(v any) int {
 	i, err := strconv.Atoi(strings.TrimSpace(word(v)))
 	if err != nil {
 		return -1
@@ -157,6 +159,14 @@ func find(re *regexp.Regexp, from string) string {
 		return ""
 	}
 	return m[min(1, len(m)-1)]
+}
+
+// matches is how often a pattern matches.
+func matches(re *regexp.Regexp, from string) int {
+	if re == nil {
+		return 0
+	}
+	return len(re.FindAllStringIndex(from, -1))
 }
 
 // first is the first n lines.
@@ -205,7 +215,7 @@ func lookup(path, from string) string {
 		case map[string]any:
 			v = holder[step]
 		case []any:
-			i := count(step)
+			i := number(step)
 			if i < 0 || i >= len(holder) {
 				return ""
 			}

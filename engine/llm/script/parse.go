@@ -1,9 +1,11 @@
 package script
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,31 +77,38 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
 // document reads the one document of a file; nil with a fault when there is none.
 func (p *parser) document(data []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	var doc yaml.Node
-	if err := decoder.Decode(&doc); err != nil {
-		if len(strings.TrimSpace(string(data))) == 0 || doc.Kind == 0 && err.Error() == "EOF" {
-			p.faultAt(1, 1, "the script is empty; it needs the key agents")
-			return nil
-		}
+	documents, err := decode(data)
+	switch {
+	case err != nil:
 		p.syntax(err)
-		return nil
-	}
-	var next yaml.Node
-	if err := decoder.Decode(&next); err == nil {
-		p.fault(&next, "a script is one YAML document; this is a second")
-	} else if err.Error() != "EOF" {
-		p.syntax(err)
-		return nil
-	}
-	if len(doc.Content) == 0 {
+	case len(documents) == 0 || len(documents[0].Content) == 0:
 		p.faultAt(1, 1, "the script is empty; it needs the key agents")
-		return nil
+	case len(documents) > 1:
+		p.fault(documents[1], "a script is one YAML document; this is a second")
+	case !p.aliases(documents[0]):
+		return documents[0].Content[0]
 	}
-	if p.aliases(&doc) {
-		return nil
+	return nil
+}
+
+// decode reads up to two documents.
+func decode(data []byte) (documents []*yaml.Node, err error) {
+	defer func() {
+		if recover() != nil { // the parser panics on some input that it should refuse
+			err = errors.New("this cannot be read")
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for len(documents) < 2 {
+		var document yaml.Node
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		documents = append(documents, &document)
 	}
-	return doc.Content[0]
+	return documents, nil
 }
 
 func (p *parser) syntax(err error) {
@@ -113,15 +122,20 @@ func (p *parser) syntax(err error) {
 	p.faultAt(line, 1, "not YAML: %s", what)
 }
 
-// aliases refuses anchors and aliases: a script that needs them is better written twice, and none can then grow without end.
+// aliases puts single values in the place of their aliases, so that a pattern need be written once. Aliases of mappings and
+// lists are refused: none can make a script larger than its file.
 func (p *parser) aliases(n *yaml.Node) bool {
-	if n.Kind == yaml.AliasNode {
-		p.fault(n, "aliases (*%q) have no meaning in a script; write the value out", n.Value)
-		return true
-	}
 	found := false
-	for _, child := range n.Content {
-		found = p.aliases(child) || found
+	for i, child := range n.Content {
+		switch {
+		case child.Kind != yaml.AliasNode:
+			found = p.aliases(child) || found
+		case child.Alias != nil && child.Alias.Kind == yaml.ScalarNode:
+			n.Content[i] = child.Alias
+		default:
+			p.fault(child, "the alias %q stands for a mapping or a list; write it out: only single values can be repeated so", clip(child.Value))
+			found = true
+		}
 	}
 	return found
 }
@@ -232,11 +246,11 @@ func (p *parser) condition(n *yaml.Node, c *condition) {
 	p.mapping(n, "on", known, func(key string, v *yaml.Node) {
 		switch key {
 		case "message":
-			c.message = p.pattern(v, key)
+			c.message = p.patterns(v, key)
 		case "output":
-			c.output = p.pattern(v, key)
+			c.output = p.patterns(v, key)
 		case "system":
-			c.system = p.pattern(v, key)
+			c.system = p.patterns(v, key)
 		case "step":
 			step := p.number(v, key)
 			c.step = &step

@@ -65,6 +65,21 @@ func (p *parser) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
+// patterns reads one regular expression, or a list of which all must match.
+func (p *parser) patterns(n *yaml.Node, what string) patterns {
+	if n.Kind != yaml.SequenceNode {
+		return patterns{p.pattern(n, what)}
+	}
+	if len(n.Content) == 0 {
+		p.fault(n, "%s is an empty list; it needs a regular expression", what)
+	}
+	var all patterns
+	for _, item := range n.Content {
+		all = append(all, p.pattern(item, what))
+	}
+	return all
+}
+
 func (p *parser) pattern(n *yaml.Node, what string) *regexp.Regexp {
 	s := p.str(n, what)
 	re, err := regexp.Compile(s)

@@ -139,7 +139,7 @@ agents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reply.Reasoning != "Two colleagues can help." || reply.Text != "One moment, **Lead Writer** is on it.\n" || reply.Finish != llm.FinishToolCalls {
+	if reply.Reasoning != "Two colleagues can help." || reply.Text != "One moment, **Lead Writer** is on it." || reply.Finish != llm.FinishToolCalls {
 		t.Errorf("reply %+v", reply)
 	}
 	if len(reply.Calls) != 2 || reply.Calls[0].ID == reply.Calls[1].ID || reply.Calls[1].Arguments != "{}" {

@@ -142,7 +142,7 @@ func (c *checker) node(n parse.Node) {
 	}
 }
 
-// command checks a command, to which a pipe may bring one argument more, and compiles the pattern of a find.
+// command checks a command, to which a pipe may bring one argument more, and compiles the pattern of a find or count.
 func (c *checker) command(n *parse.CommandNode, piped int) {
 	given := len(n.Args) - 1 + piped
 	name, ok := n.Args[0].(*parse.IdentifierNode)
@@ -165,27 +165,27 @@ func (c *checker) command(n *parse.CommandNode, piped int) {
 	for _, arg := range n.Args[1:] {
 		c.node(arg)
 	}
-	if name.Ident != "find" {
+	if name.Ident != "find" && name.Ident != "count" {
 		return
 	}
 	if len(n.Args) < 2 {
-		c.fault(n.Pos, unwritten)
+		c.fault(n.Pos, unwritten, name.Ident)
 		return
 	}
 	pattern, ok := n.Args[1].(*parse.StringNode)
 	if !ok {
-		c.fault(n.Pos, unwritten)
+		c.fault(n.Pos, unwritten, name.Ident)
 		return
 	}
 	re, err := regexp.Compile(pattern.Text)
 	if err != nil {
-		c.fault(pattern.Pos, "the pattern of find is not a regular expression: %s", reason(err))
+		c.fault(pattern.Pos, "the pattern of %s is not a regular expression: %s", name.Ident, reason(err))
 		return
 	}
 	c.text.finds[pattern.Text] = re
 }
 
-const unwritten = "the pattern of find must be written out as text"
+const unwritten = "the pattern of %s must be written out as text"
 
 var errFull = errors.New("the text is full")
 
