@@ -35,8 +35,8 @@ type Log interface {
 type Options struct {
 	Agency *agencies.Agency
 	Log    Log
-	// Model returns the model that an agent runs on; it is asked before every run of the agent.
-	Model func(agent agencies.Agent) (llm.Model, error)
+	// Model returns the model that an agent runs on; it is asked before every call.
+	Model func(ctx context.Context, agent agencies.Agent) (llm.Model, error)
 	// Tools returns the tools that an agent file names.
 	Tools func(names []string) (*tool.Set, error)
 	// Publish is told every event, in one order, from one goroutine at a time. It must not block. nil tells nobody.

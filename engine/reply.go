@@ -37,7 +37,7 @@ type said struct {
 // ask calls the model of the agent that has control, again where that may help, and writes down what it says as it says it.
 func (r *run) ask(ctx context.Context) (said, error) {
 	t := r.turn
-	model, err := t.engine.options.Model(r.role.agent)
+	model, err := t.engine.options.Model(ctx, r.role.agent)
 	if err != nil {
 		if ctx.Err() != nil {
 			return said{}, errInterrupted

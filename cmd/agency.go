@@ -1,0 +1,206 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"bureau/agencies"
+	"bureau/tui/text"
+)
+
+func newAgencyCommand(p *program) *cobra.Command {
+	return group("agency", "Look at agencies, check them, begin one",
+		newAgencyListCommand(p), newAgencyShowCommand(p), newAgencyCheckCommand(p), newAgencyNewCommand(p), newAgencySchemaCommand(p))
+}
+
+func newAgencyListCommand(p *program) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "The agencies that can be opened by name", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := p.configure(); err != nil {
+				return err
+			}
+			type row struct {
+				Name        string `json:"name"`
+				Description string `json:"description"`
+				Path        string `json:"path,omitempty"`
+				Origin      string `json:"origin"`
+				Shadowed    bool   `json:"shadowed,omitempty"`
+				Error       string `json:"error,omitempty"`
+			}
+			rows := []row{}
+			for _, a := range agencies.List(p.places(), knownNames(p.config)) {
+				r := row{Name: a.Name, Description: a.Description, Path: a.Path, Origin: string(a.Origin), Shadowed: a.Shadowed}
+				if a.Err != nil {
+					r.Error = a.Err.Error()
+				}
+				rows = append(rows, r)
+			}
+			if asJSON {
+				return printJSON(p.out, rows)
+			}
+			t := newTable("NAME", "FROM", "DESCRIPTION")
+			for _, r := range rows {
+				about := r.Description
+				if r.Error != "" {
+					about = "has faults: bureau agency check " + r.Path
+				}
+				if r.Shadowed {
+					about = "(hidden by another of this name) " + about
+				}
+				t.add(r.Name, r.Origin, about)
+			}
+			return t.print(p.out)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func newAgencyShowCommand(p *program) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show [AGENCY]", Short: "Draw who may message whom, and who hands over to whom", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			a, err := p.agencyFrom(args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(p.out, agencyJSON(a))
+			}
+			_, err = fmt.Fprint(p.out, agencies.Draw(a))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func (p *program) agencyFrom(args []string) (*agencies.Agency, error) {
+	if err := p.configure(); err != nil {
+		return nil, err
+	}
+	ref := ""
+	if len(args) > 0 {
+		ref = args[0]
+	}
+	return p.findAgency(ref)
+}
+
+func agencyJSON(a *agencies.Agency) any {
+	type agent struct {
+		Name        string   `json:"name"`
+		Description string   `json:"description,omitempty"`
+		Model       string   `json:"model,omitempty"`
+		Tools       []string `json:"tools,omitempty"`
+	}
+	type flow struct {
+		From    string `json:"from"`
+		To      string `json:"to"`
+		Handoff bool   `json:"handoff,omitempty"`
+		Tool    string `json:"tool,omitempty"`
+	}
+	out := struct {
+		Name        string   `json:"name"`
+		Description string   `json:"description,omitempty"`
+		Path        string   `json:"path,omitempty"`
+		Model       string   `json:"model,omitempty"`
+		EntryPoints []string `json:"entry_points"`
+		Agents      []agent  `json:"agents"`
+		Flows       []flow   `json:"communication_flows"`
+	}{Name: a.Name, Description: a.Description, Path: a.Path, Model: a.Model, EntryPoints: a.EntryPoints, Flows: []flow{}}
+	for _, g := range a.Agents {
+		out.Agents = append(out.Agents, agent{g.Name, g.Description, g.Model, g.Tools})
+	}
+	for _, f := range a.Flows {
+		out.Flows = append(out.Flows, flow{f.From, f.To, f.Handoff, f.Tool})
+	}
+	return out
+}
+
+func newAgencyCheckCommand(p *program) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "check [AGENCY...]", Short: "Check agencies; all faults at once, as file:line:column", Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{""}
+			}
+			type row struct {
+				Agency string           `json:"agency"`
+				Faults []agencies.Fault `json:"faults"`
+			}
+			var rows []row
+			var faults []error
+			for _, ref := range args {
+				a, err := p.agencyFrom([]string{ref})
+				var file *agencies.FileError
+				switch {
+				case errors.As(err, &file):
+					faults = append(faults, err)
+					rows = append(rows, row{file.Path, file.Faults})
+				case err != nil:
+					return err
+				default:
+					rows = append(rows, row{a.Name, []agencies.Fault{}})
+					if !asJSON {
+						fmt.Fprintf(p.out, "%s: sound (%d agents, %d flows)\n", a.Name, len(a.Agents), len(a.Flows))
+					}
+				}
+			}
+			if asJSON {
+				if err := printJSON(p.out, rows); err != nil {
+					return err
+				}
+			}
+			return errors.Join(faults...)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func newAgencyNewCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use: "new NAME", Short: "Write a working starter file, .bureau/agencies/NAME.yaml", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := agencies.New(args[0])
+			if err != nil {
+				return usagef("", "%v", err)
+			}
+			path := filepath.Join(p.folder, ".bureau", "agencies", args[0]+".yaml")
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return fmt.Errorf("make the folder of agencies: %w", err)
+			}
+			file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			if errors.Is(err, os.ErrExist) {
+				return usagef("Choose another name, or move the file.", "%s is there already", path)
+			}
+			if err != nil {
+				return fmt.Errorf("write the starter file: %w", err)
+			}
+			_, err = file.Write(data)
+			if err = errors.Join(err, file.Close()); err != nil {
+				return fmt.Errorf("write the starter file: %w", err)
+			}
+			_, err = fmt.Fprintf(p.out, "%s\nOpen it with: bureau %s\n", text.Line(path), args[0])
+			return err
+		},
+	}
+}
+
+func newAgencySchemaCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the agency file, for editors", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := p.out.Write(agencies.Schema())
+			return err
+		},
+	}
+}

@@ -1,0 +1,209 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/agnivade/levenshtein"
+	"go.yaml.in/yaml/v3"
+)
+
+// config is the user's config.yaml.
+type config struct {
+	// Agency is the default one; empty is tour.
+	Agency string `yaml:"agency"`
+	// Model is the default for agents and agencies that name none.
+	Model string `yaml:"model"`
+	// Theme is auto, light or dark.
+	Theme string `yaml:"theme"`
+	// Mouse switches the mouse on at the start.
+	Mouse     bool                      `yaml:"mouse"`
+	Providers map[string]providerConfig `yaml:"providers"`
+}
+
+// providerConfig is a model server.
+type providerConfig struct {
+	BaseURL string `yaml:"base_url"`
+	// APIKeyEnv is the name of the environment variable that holds the key.
+	APIKeyEnv string `yaml:"api_key_env"`
+	// APIVersion is for classic Azure deployments.
+	APIVersion string                 `yaml:"api_version"`
+	Timeouts   timeoutConfig          `yaml:"timeouts"`
+	Models     map[string]modelConfig `yaml:"models"`
+}
+
+// timeoutConfig holds limits as durations like 30s; "off" for none, empty for the default.
+type timeoutConfig struct {
+	Connect   duration `yaml:"connect"`
+	FirstByte duration `yaml:"first_byte"`
+	Idle      duration `yaml:"idle"`
+}
+
+// modelConfig is what is known of one model.
+type modelConfig struct {
+	// Window is the context window in tokens.
+	Window int `yaml:"window"`
+	// Price in US dollars for a million tokens.
+	Price *priceConfig `yaml:"price"`
+}
+
+type priceConfig struct {
+	Input  float64  `yaml:"input"`
+	Output float64  `yaml:"output"`
+	Cached *float64 `yaml:"cached"`
+}
+
+// duration is a time.Duration that is negative for "off".
+type duration time.Duration
+
+// UnmarshalYAML reads a duration like 90s, or off.
+func (d *duration) UnmarshalYAML(n *yaml.Node) error {
+	if n.Value == "off" {
+		*d = -1
+		return nil
+	}
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || v <= 0 {
+		return fmt.Errorf("line %d: a time like 90s or 5m is expected, or off, not %q", n.Line, n.Value)
+	}
+	*d = duration(v)
+	return nil
+}
+
+// The keys of each level, for the check of unknown ones.
+var configKeys = map[string][]string{
+	"":                           {"agency", "model", "theme", "mouse", "providers"},
+	"providers.*":                {"base_url", "api_key_env", "api_version", "timeouts", "models"},
+	"providers.*.timeouts":       {"connect", "first_byte", "idle"},
+	"providers.*.models.*":       {"window", "price"},
+	"providers.*.models.*.price": {"input", "output", "cached"},
+}
+
+// maxConfig bounds the file, in bytes.
+const maxConfig = 1 << 20
+
+// configFolder is the user's configuration folder of Bureau.
+func configFolder() string { return filepath.Join(xdg.ConfigHome, "bureau") }
+
+// configPath is where config.yaml is looked for. A project's .env file has no say in it.
+func configPath(env environment) string {
+	if path := env.own("BUREAU_CONFIG"); path != "" {
+		return path
+	}
+	return filepath.Join(configFolder(), "config.yaml")
+}
+
+// readConfig reads the user's configuration. A file that is not there is an empty one, unless it was named.
+func readConfig(path string, named bool) (config, error) {
+	var c config
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return c, nil
+	}
+	if err != nil {
+		return c, usagef("BUREAU_CONFIG names the file; unset it for the default place.", "the configuration cannot be read: %v", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
+	if err != nil {
+		return c, usagef("", "the configuration cannot be read: %v", err)
+	}
+	if len(data) > maxConfig {
+		return c, usagef("", "%s is larger than 1 MiB", path)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return c, usagef("", "%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(document.Content) == 0 {
+		return c, nil
+	}
+	faults := checkKeys(path, document.Content[0], "")
+	if len(faults) == 0 {
+		decoder := yaml.NewDecoder(bytes.NewReader(data))
+		if err := decoder.Decode(&c); err != nil {
+			for _, line := range strings.Split(strings.TrimPrefix(err.Error(), "yaml: "), "\n") {
+				if line = strings.TrimSpace(line); line != "unmarshal errors:" {
+					faults = append(faults, path+": "+line)
+				}
+			}
+		}
+	}
+	faults = append(faults, c.check(path)...)
+	if len(faults) > 0 {
+		return c, &usageError{message: "the configuration has faults:\n" + strings.Join(faults, "\n")}
+	}
+	return c, nil
+}
+
+// checkKeys reports unknown keys as file:line:column with a suggestion.
+func checkKeys(path string, n *yaml.Node, level string) []string {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	known, fixed := configKeys[level]
+	var faults []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		next := "*"
+		if fixed {
+			next = key.Value
+			if !slices.Contains(known, key.Value) {
+				faults = append(faults, fmt.Sprintf("%s:%d:%d: unknown key %q%s", path, key.Line, key.Column, key.Value, suggest(key.Value, known)))
+				continue
+			}
+		}
+		faults = append(faults, checkKeys(path, value, strings.TrimPrefix(level+"."+next, "."))...)
+	}
+	return faults
+}
+
+// suggest names the nearest of the candidates, or all of them.
+func suggest(word string, candidates []string) string {
+	best, distance := "", 4
+	for _, c := range candidates {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
+			best, distance = c, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("; did you mean %s?", best)
+	}
+	if len(candidates) == 0 {
+		return ""
+	}
+	return "; there are " + strings.Join(candidates, ", ")
+}
+
+func (c config) check(path string) []string {
+	var faults []string
+	if !slices.Contains([]string{"", "auto", "light", "dark"}, c.Theme) {
+		faults = append(faults, fmt.Sprintf("%s: theme is auto, light or dark, not %q", path, c.Theme))
+	}
+	if c.Model != "" && !strings.Contains(c.Model, "/") {
+		faults = append(faults, fmt.Sprintf("%s: model is written provider/model, not %q", path, c.Model))
+	}
+	for name, p := range c.Providers {
+		if strings.ContainsAny(name, "/ ") || name == "" || name == "script" || name == "replay" {
+			faults = append(faults, fmt.Sprintf("%s: a provider cannot be called %q", path, name))
+		}
+		if p.BaseURL == "" {
+			continue
+		}
+		if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			faults = append(faults, fmt.Sprintf("%s: base_url of %s is not a web address: %q", path, name, p.BaseURL))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}

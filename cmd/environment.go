@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/joho/godotenv"
+)
+
+// environment is the process's variables, and below them those of a .env file in the working folder. What came from the file
+// is a project's word and not the user's: it says where from, so that an address of the one is never given a key of the other.
+type environment struct {
+	process func(string) (string, bool)
+	file    map[string]string
+}
+
+// maxDotEnv bounds the .env file, in bytes.
+const maxDotEnv = 1 << 20
+
+// readEnvironment reads the .env file of a folder, where there is one.
+func readEnvironment(folder string, process func(string) (string, bool)) (environment, error) {
+	env := environment{process: process}
+	path := filepath.Join(folder, ".env")
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular():
+		return env, nil
+	case err != nil:
+		return env, fmt.Errorf("read %s: %w", path, err)
+	case info.Size() > maxDotEnv:
+		return env, &usageError{fmt.Sprintf("%s is larger than 1 MiB", path), "Is it the right file? It should hold lines like NAME=value."}
+	}
+	file, err := godotenv.Read(path)
+	if err != nil {
+		return env, &usageError{fmt.Sprintf("%s cannot be read: %v", path, err), "It should hold lines like NAME=value."}
+	}
+	env.file = file
+	return env, nil
+}
+
+// get is a variable's value: the process's own before the file's. Empty is not set.
+func (e environment) get(name string) string {
+	if v := e.own(name); v != "" {
+		return v
+	}
+	return e.file[name]
+}
+
+// own is the process's own value, whatever a file says.
+func (e environment) own(name string) string {
+	v, _ := e.process(name)
+	return v
+}
+
+// fromFile tells that a variable's value comes from the file.
+func (e environment) fromFile(name string) bool { return e.own(name) == "" && e.file[name] != "" }
