@@ -37,6 +37,9 @@ func (l *lines) next() ([]byte, error) {
 		}
 		if at < len(rest) {
 			line := l.buf[l.start : l.scanned+at]
+			if len(line) > maxLine {
+				return nil, errTooLong
+			}
 			l.start = l.scanned + at + 1
 			l.scanned = l.start
 			return line, nil
