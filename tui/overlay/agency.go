@@ -107,7 +107,7 @@ func (a *Agency) click(_ env, row int) Result {
 func (a *Agency) draw(e env, w, h int) content {
 	var head []string
 	if h >= airy && a.description != "" {
-		head = []string{joined(w, part{a.description, e.style.Dim})}
+		head = []string{styled(e.style.Dim, a.description, w)}
 	}
 	rows := stacked(h, head, a.foot(e, w, h), func(first, h int) []string {
 		from, to := a.window(first, h)
@@ -150,33 +150,23 @@ func (a *Agency) row(e env, n node, selected bool, w int) string {
 	if selected {
 		name = name.Underline(true)
 	}
-	parts := []part{
-		bar(st, selected),
-		{lowered(n.lines, w/3), st.Faint},
-		{mark, st.Dim},
-		{agent.Name, name},
-	}
+	row := newRow(w).bar(st, selected).add(st.Faint, lowered(n.lines, w/3)).add(st.Dim, mark).add(name, agent.Name)
 	if agent.EntryPoint {
-		parts = append(parts, part{" " + style.SymbolBullet, st.Success})
+		row.space(1).add(st.Success, style.SymbolBullet)
 	}
 	if a.names[n.agent] == a.recipient && n.lines == "" {
-		parts = append(parts, part{" recipient", st.Dim})
+		row.add(st.Dim, " recipient")
 	}
 	if len(n.tools) > 0 {
-		parts = append(parts, part{" (" + strings.Join(n.tools, ", ") + ")", st.Tool})
+		row.add(st.Tool, " ("+strings.Join(n.tools, ", ")+")")
 	}
 	if n.seen {
-		parts = append(parts, part{" " + style.SymbolUp, st.Faint})
+		row.add(st.Faint, " "+style.SymbolUp)
 	}
 	if what, ok := a.working[a.names[n.agent]]; ok && !n.seen {
-		used := 0
-		for _, p := range parts {
-			used += text.Width(p.text)
-		}
-		what = text.Cut(style.SymbolClosed+" "+what, max(w-used-2, 0))
-		parts = append(parts, columnRight(what, w-used, st.Running))
+		row.space(2).columnRight(st.Running, style.SymbolClosed+" "+what, row.left)
 	}
-	return joined(w, parts...)
+	return row.String()
 }
 
 // foot describes the selected agent, always in the same number of rows.
@@ -212,13 +202,13 @@ func (a *Agency) foot(e env, w, h int) []string {
 		tail = append(tail, e.style.Dim.Render(text.Cut(strings.Join(facts, " · "), w)))
 	}
 	if len(agent.Tools) > 0 {
-		tail = append(tail, joined(w, part{"tools ", e.style.Dim}, part{strings.Join(agent.Tools, ", "), e.style.Tool}))
+		tail = append(tail, newRow(w).add(e.style.Dim, "tools ").add(e.style.Tool, strings.Join(agent.Tools, ", ")).String())
 	}
 	description := agent.Description
 	if description == "" {
 		description = "no description"
 	}
-	head := []string{joined(w, part{agent.Name, e.style.Agent(a.names[n.agent])})}
+	head := []string{styled(e.style.Agent(a.names[n.agent]), agent.Name, w)}
 	if most < 4 {
 		head = nil // the row above says the name
 	}

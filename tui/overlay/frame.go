@@ -44,7 +44,7 @@ func frame(s *style.Styles, c content, w, h int) []string {
 	rows := make([]string, 0, h)
 	if box.Min.Y == 0 {
 		for i := range h {
-			rows = append(rows, text.Pad(rowAt(c.rows, i), w))
+			rows = append(rows, fit(rowAt(c.rows, i), w))
 		}
 		return rows
 	}
@@ -52,9 +52,19 @@ func frame(s *style.Styles, c content, w, h int) []string {
 	side := s.BorderFocus.Render(line.Left)
 	rows = append(rows, upperBorder(s, c, line, w))
 	for i := range box.Dy() {
-		rows = append(rows, side+" "+text.Pad(rowAt(c.rows, i), box.Dx())+" "+side)
+		rows = append(rows, side+" "+fit(rowAt(c.rows, i), box.Dx())+" "+side)
 	}
 	return append(rows, lowerBorder(s, c.hints, line, w))
+}
+
+// fit brings a row to exactly w cells. Rows of this package leave no style open, so that spaces can follow.
+func fit(row string, w int) string {
+	width := text.Width(row)
+	if width > w {
+		row = text.Cut(row, w)
+		width = text.Width(row)
+	}
+	return row + strings.Repeat(" ", w-width)
 }
 
 func rowAt(rows []string, i int) string {
@@ -111,43 +121,6 @@ func lowerBorder(s *style.Styles, hints []hint, line lipgloss.Border, w int) str
 		border(strings.Repeat(line.Bottom, room-used+1)+line.BottomRight)
 }
 
-// part is a piece of a row in one style.
-type part struct {
-	text  string
-	style lipgloss.Style
-}
-
-// joined draws the parts of a row, cut to w cells.
-func joined(w int, parts ...part) string {
-	var b strings.Builder
-	for _, p := range parts {
-		if w <= 0 {
-			break
-		}
-		if p.text == "" {
-			continue
-		}
-		t := text.Cut(p.text, w)
-		w -= text.Width(t)
-		b.WriteString(p.style.Render(t))
-	}
-	return b.String()
-}
-
-// column is a part of exactly w cells.
-func column(s string, w int, st lipgloss.Style) part { return part{text.Pad(s, w), st} }
-
-// columnRight is one whose text stands at the right.
-func columnRight(s string, w int, st lipgloss.Style) part { return part{text.PadLeft(s, w), st} }
-
-// bar is the start of a row in a list: two cells that show which one is selected without any colour.
-func bar(s *style.Styles, selected bool) part {
-	if selected {
-		return part{style.SymbolBar + " ", s.Selected}
-	}
-	return part{"  ", s.Text}
-}
-
 // airy is the height from which a dialog has blank rows between head, list and foot.
 const airy = 10
 
@@ -179,11 +152,11 @@ func stacked(h int, head, foot []string, list func(first, h int) []string) []str
 func field(s *style.Styles, label, placeholder string, l *Line, w int) (row string, cursor *tea.Position) {
 	label = text.Cut(label, max(w-4, 0))
 	shown, col := l.View(w - text.Width(label))
-	value := part{shown, s.Text}
+	value := s.Text
 	if l.Value() == "" {
-		value = part{placeholder, s.Placeholder}
+		value, shown = s.Placeholder, placeholder
 	}
-	return joined(w, part{label, s.Prompt}, value), &tea.Position{X: text.Width(label) + col}
+	return newRow(w).add(s.Prompt, label).add(value, shown).String(), &tea.Position{X: text.Width(label) + col}
 }
 
 // foot is rows for the bottom of a dialog.

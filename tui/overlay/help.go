@@ -112,7 +112,7 @@ func (h *help) rows(s *style.Styles, w int) []string {
 		for c, column := range filled {
 			any = any || i < len(column)
 			if row += rowAt(column, i); c < columns-1 {
-				row = text.Pad(row, (c+1)*(width+helpGap))
+				row = fit(row, (c+1)*(width+helpGap))
 			}
 		}
 		if !any {
@@ -123,20 +123,20 @@ func (h *help) rows(s *style.Styles, w int) []string {
 }
 
 func (g helpGroup) rows(s *style.Styles, w int) []string {
-	rows := []string{joined(w, part{g.title, s.Title})}
+	rows := []string{styled(s.Title, g.title, w)}
 	keyWidth := min(helpKeyWidth, w/3)
 	for _, e := range g.entries {
 		does := text.Wrap(e.does, max(w-keyWidth-1, 1))
 		if text.Width(e.key) <= keyWidth {
-			rows = append(rows, joined(w, column(e.key, keyWidth+1, s.Key), part{does[0], s.KeyHelp}))
+			rows = append(rows, newRow(w).column(s.Key, e.key, keyWidth+1).add(s.KeyHelp, does[0]).String())
 			does = does[1:]
 		} else {
 			for _, k := range text.Wrap(e.key, w) {
-				rows = append(rows, joined(w, part{k, s.Key}))
+				rows = append(rows, styled(s.Key, k, w))
 			}
 		}
 		for _, d := range does {
-			rows = append(rows, joined(w, part{text.Pad("", keyWidth+1), s.Text}, part{d, s.KeyHelp}))
+			rows = append(rows, newRow(w).space(keyWidth+1).add(s.KeyHelp, d).String())
 		}
 	}
 	return rows

@@ -114,17 +114,18 @@ func spreadOver(s, term string, at func(i int)) bool {
 	return true
 }
 
-// parts splits a label into pieces, those that the query found in the style of a match.
-func (q query) parts(label string, plain, match lipgloss.Style) []part {
+// write adds a text to a row, what the query found in it in the style of a match. spread tells whether single characters in
+// the order of a term count.
+func (q query) write(r *rowBuilder, label string, spread bool, plain, match lipgloss.Style) {
 	if len(q) == 0 {
-		return []part{{label, plain}}
+		r.add(plain, label)
+		return
 	}
 	var (
-		folded  strings.Builder
-		owner   []int // of each byte of folded: the cluster that it is of
-		starts  []int // of each cluster, in label
-		caser   = cases.Fold()
-		cluster = cluster
+		folded strings.Builder
+		owner  []int // of each byte of folded: the cluster that it is of
+		starts []int // of each cluster, in label
+		caser  = cases.Fold()
 	)
 	for i := 0; i < len(label); {
 		c := cluster(label[i:])
@@ -145,18 +146,12 @@ func (q query) parts(label string, plain, match lipgloss.Style) []part {
 			continue
 		}
 		var places []int
-		if spreadOver(folded.String(), term, func(i int) { places = append(places, owner[i]) }) {
+		if spread && spreadOver(folded.String(), term, func(i int) { places = append(places, owner[i]) }) {
 			for _, p := range places {
 				found[p] = true
 			}
 		}
 	}
-	return runs(label, starts, found, plain, match)
-}
-
-// runs joins neighbours of the same kind.
-func runs(label string, starts []int, found []bool, plain, match lipgloss.Style) []part {
-	var parts []part
 	for i := 0; i < len(starts); {
 		j := i
 		for j < len(starts) && found[j] == found[i] {
@@ -166,12 +161,11 @@ func runs(label string, starts []int, found []bool, plain, match lipgloss.Style)
 		if j < len(starts) {
 			end = starts[j]
 		}
-		p := part{label[starts[i]:end], plain}
+		st := plain
 		if found[i] {
-			p.style = match
+			st = match.Inherit(plain)
 		}
-		parts = append(parts, p)
+		r.add(st, label[starts[i]:end])
 		i = j
 	}
-	return parts
 }

@@ -166,8 +166,8 @@ func TestDialogsFitAnything(t *testing.T) {
 				s, _ := newStack()
 				s.Push(dialog())
 				play(s, keys)
-				for w := 1; w <= 44; w += 3 {
-					for h := 1; h <= 20; h += 2 {
+				for w := 1; w <= 44; w += 6 {
+					for h := 1; h <= 20; h += 3 {
 						screen(t, s, w, h)
 					}
 				}

@@ -168,7 +168,7 @@ func (p *picker) draw(e env, w, h int) content {
 	filter, cursor := field(e.style, style.SymbolPrompt+" ", "type to filter", &p.filter, w)
 	rows := stacked(h, []string{filter}, p.foot(e, w, h), func(first, h int) []string {
 		if len(p.shown) == 0 {
-			return []string{joined(w, bar(e.style, false), part{p.none(), e.style.Dim})}
+			return []string{newRow(w).bar(e.style, false).add(e.style.Dim, p.none()).String()}
 		}
 		from, to := p.window(first, h)
 		rows := make([]string, 0, h)
@@ -195,25 +195,32 @@ func (p *picker) none() string {
 	return "nothing matches"
 }
 
-// columns divides what the bar leaves of a row: the label, and what stands between it and the mark.
-func (p *picker) columns(w int) (label, detail int) {
-	w -= 2
+// A row gives up its mark, then its detail, before its label has fewer cells than these.
+const (
+	labelBesideMark   = 16
+	labelBesideDetail = 30
+	leastDetail       = 10
+)
+
+// columns divides a row of w cells: the label, the detail behind it, the mark at the right. What has no room is 0.
+func (p *picker) columns(w int) (label, detail, mark int) {
+	room := max(w-2, 0) // the bar
 	if p.current != "" {
-		w -= 2
+		room = max(room-2, 0)
 	}
-	if p.markWidth > 0 {
-		w -= p.markWidth + 2
+	if p.markWidth > 0 && room-p.markWidth-2 >= min(p.labelWidth, labelBesideMark) {
+		mark = p.markWidth
+		room -= mark + 2
 	}
-	w = max(w, 0)
-	label = min(p.labelWidth, w)
+	label = min(p.labelWidth, room)
 	if p.detailWidth == 0 {
-		return label, 0
+		return label, 0, mark
 	}
-	label = min(label, max(w/2, w-2-p.detailWidth))
-	if detail = w - label - 2; detail < 8 {
-		return min(p.labelWidth, w), 0
+	beside := min(label, max(labelBesideDetail, room-2-p.detailWidth))
+	if room-beside-2 < leastDetail {
+		return label, 0, mark
 	}
-	return label, detail
+	return beside, room - beside - 2, mark
 }
 
 func (p *picker) row(e env, c Choice, selected bool, w int) string {
@@ -225,41 +232,36 @@ func (p *picker) row(e env, c Choice, selected bool, w int) string {
 	case selected:
 		plain = st.Selected
 	}
-	labelWidth, detailWidth := p.columns(w)
-	parts := []part{bar(st, selected)}
-	if p.current != "" {
-		mark := "  "
-		if c.ID == p.current {
-			mark = style.SymbolBullet + " "
-		}
-		parts = append(parts, part{mark, st.Success})
+	labelWidth, detailWidth, markWidth := p.columns(w)
+	row := newRow(w).bar(st, selected)
+	switch {
+	case p.current == "":
+	case c.ID == p.current:
+		row.add(st.Success, style.SymbolBullet).space(1)
+	default:
+		row.space(2)
 	}
 	label := text.Cut(c.Label, labelWidth)
-	parts = append(parts, p.query.parts(label, plain, st.Match.Inherit(plain))...)
-	detail, detailStyle := c.Detail, st.Dim
-	if c.Disabled != "" {
-		detail, detailStyle = c.Disabled, st.Faint
-	}
-	left := w - 2 - text.Width(label)
-	if p.current != "" {
-		left -= 2
-	}
+	p.query.write(row, label, true, plain, st.Match)
+	row.space(labelWidth - text.Width(label))
 	if detailWidth > 0 {
-		gap := labelWidth - text.Width(label) + 2
+		detail, dim := c.Detail, st.Dim
+		if c.Disabled != "" {
+			detail, dim = c.Disabled, st.Faint
+		}
 		detail = text.Cut(detail, detailWidth)
-		left -= gap + text.Width(detail)
-		parts = append(parts, part{text.Pad("", gap), st.Text})
-		parts = append(parts, p.query.parts(detail, detailStyle, st.Match.Inherit(detailStyle))...)
+		p.query.write(row.space(2), detail, false, dim, st.Match)
+		row.space(detailWidth - text.Width(detail))
 	}
-	if c.Mark != "" && left >= 2+text.Width(c.Mark) {
-		parts = append(parts, columnRight(c.Mark, left, st.Key))
+	if markWidth > 0 {
+		row.columnRight(st.Key, c.Mark, row.left)
 	}
-	return joined(w, parts...)
+	return row.String()
 }
 
 // needsFoot tells whether some detail has no room in a row of w cells.
 func (p *picker) needsFoot(w int) bool {
-	_, room := p.columns(w)
+	_, room, _ := p.columns(w)
 	return p.detailWidth > room
 }
 

@@ -100,7 +100,7 @@ func TestPickerMarksWhatMatches(t *testing.T) {
 	marked := map[string]bool{}
 	for _, row := range rows {
 		for _, run := range strings.Split(row, "\x1b[m") {
-			if style, s, ok := strings.Cut(run, "m"); ok && strings.HasPrefix(style, "\x1b[") {
+			if style, s, ok := strings.Cut(strings.TrimLeft(run, " "), "m"); ok && strings.HasPrefix(style, "\x1b[") {
 				marked[s] = strings.Contains(style+";", ";4;")
 			}
 		}

@@ -63,8 +63,10 @@ func (c *confirm) click(env, int) Result          { return nil }
 
 func (c *confirm) draw(e env, w, h int) content {
 	c.wrap(w)
-	answers := joined(w, c.answer(e, "Yes", c.yes), part{"   ", e.style.Text}, c.answer(e, "No", !c.yes))
-	rows := stacked(h, nil, []string{answers}, func(_, h int) []string {
+	answers := newRow(w)
+	c.answer(answers, e.style, "Yes", c.yes)
+	c.answer(answers.space(3), e.style, "No", !c.yes)
+	rows := stacked(h, nil, []string{answers.String()}, func(_, h int) []string {
 		if len(c.wrapped) < h { // a blank row before the answers
 			h--
 		}
@@ -89,11 +91,12 @@ func (c *confirm) selected() string {
 	return "No"
 }
 
-func (c *confirm) answer(e env, s string, selected bool) part {
+func (c *confirm) answer(r *rowBuilder, s *style.Styles, answer string, selected bool) {
+	st := s.Dim
 	if selected {
-		return part{style.SymbolBar + " " + s, e.style.Selected}
+		st = s.Selected
 	}
-	return part{"  " + s, e.style.Dim}
+	r.bar(s, selected).add(st, answer)
 }
 
 // input is a one-line editor.

@@ -13,7 +13,6 @@ import (
 // reading is text that is only read.
 type reading struct {
 	id, title, text string
-	lines           int
 	longest         int
 	scroller
 	wrapped []string
@@ -24,7 +23,6 @@ type reading struct {
 func NewText(title string, rows []string) Dialog {
 	r := &reading{id: title, title: text.Line(title), text: text.Sanitise(strings.Join(rows, "\n"))}
 	for line := range strings.SplitSeq(r.text, "\n") {
-		r.lines++
 		r.longest = max(r.longest, text.Width(line))
 	}
 	return r
@@ -35,10 +33,14 @@ func (r *reading) ID() string { return r.id }
 func (r *reading) size(w, h int) (int, int) {
 	width := max(r.longest+4, text.Width(r.title)+12, 48)
 	bw, _ := spread(w, h, min(width, 104), h)
-	if r.longest > bw-4 {
-		return spread(w, h, bw, h)
+	r.wrap(boxOf(bw, h).Dx())
+	return spread(w, h, min(width, 104), len(r.wrapped)+2)
+}
+
+func (r *reading) wrap(w int) {
+	if r.wrapped == nil || r.width != w {
+		r.wrapped, r.width = text.Wrap(r.text, max(w, 1)), w
 	}
-	return spread(w, h, bw, r.lines+2)
 }
 
 func (r *reading) handleKey(e env, msg tea.KeyPressMsg) Result {
@@ -54,9 +56,7 @@ func (r *reading) scroll(n int)                   { r.move(n) }
 func (r *reading) click(env, int) Result          { return nil }
 
 func (r *reading) draw(e env, w, h int) content {
-	if r.wrapped == nil || r.width != w {
-		r.wrapped, r.width = text.Wrap(r.text, w), w
-	}
+	r.wrap(w)
 	from, to := r.window(len(r.wrapped), h)
 	return content{
 		title: r.title, note: position(from, to, len(r.wrapped)), rows: r.wrapped[from:to],

@@ -16,6 +16,7 @@ type Sessions struct {
 	current, home string
 	list          []session
 	asked         string // the query that was handed out last
+	query         query  // the same, to mark what it found
 	waiting       bool   // for its answer
 	filter        Line
 	chooser
@@ -152,7 +153,7 @@ func (s *Sessions) ask() Result {
 	if q == s.asked {
 		return nil
 	}
-	s.asked, s.waiting = q, true
+	s.asked, s.query, s.waiting = q, parseQuery(q), true
 	return Query{q}
 }
 

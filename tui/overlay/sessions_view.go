@@ -20,6 +20,7 @@ const (
 )
 
 const (
+	gap         = 2 // between columns
 	ageWidth    = 8
 	countWidth  = 6
 	nameWidth   = 14 // at most, of an agency or a recipient
@@ -30,7 +31,7 @@ func (s *Sessions) draw(e env, w, h int) content {
 	head, cursor := s.head(e, w)
 	rows := stacked(h, []string{head}, s.foot(e, w, h), func(first, h int) []string {
 		if len(s.list) == 0 {
-			return []string{joined(w, bar(e.style, false), part{s.none(), e.style.Dim})}
+			return []string{newRow(w).bar(e.style, false).add(e.style.Dim, s.none()).String()}
 		}
 		now := e.now()
 		from, to := s.window(first, h)
@@ -52,9 +53,9 @@ func (s *Sessions) head(e env, w int) (row string, cursor *tea.Position) {
 	case renaming:
 		return field(e.style, "Title "+style.SymbolPrompt+" ", "", &s.edit, w)
 	case deleting:
-		return joined(w, part{"Delete “" + s.target.title + "”?", e.style.Warning}), nil
+		return styled(e.style.Warning, "Delete “"+s.target.title+"”?", w), nil
 	case choosing:
-		return joined(w, part{"Another process holds “" + s.target.title + "”.", e.style.Warning}), nil
+		return styled(e.style.Warning, "Another process holds “"+s.target.title+"”.", w), nil
 	}
 	return field(e.style, style.SymbolPrompt+" ", "type to search", &s.filter, w)
 }
@@ -91,44 +92,50 @@ func (s *Sessions) row(e env, v session, selected bool, w int, now time.Time) st
 	if selected {
 		title = st.Selected
 	}
-	mark := part{"  ", st.Text}
+	row := newRow(w).bar(st, selected)
 	switch {
 	case v.id == s.current:
-		mark = part{style.SymbolBullet + " ", st.Success}
+		row.add(st.Success, style.SymbolBullet).space(1)
 	case v.held:
-		mark = part{style.SymbolWaiting + " ", st.Warning}
+		row.add(st.Warning, style.SymbolWaiting).space(1)
+	default:
+		row.space(2)
 	}
-	var right []part
-	used := 0
-	add := func(p part, cells int) {
-		right = append(right, part{"  ", st.Text}, p)
-		used += cells + 2
+	agency, recipient, folder, count, when := s.columns(w)
+	room := max(row.left-agency-recipient-folder-count-when, 0)
+	shown := text.Cut(v.title, room)
+	s.query.write(row, shown, false, title, st.Match)
+	row.space(room - text.Width(shown))
+	if agency > 0 {
+		row.space(gap).column(st.Dim, v.agency, agency-gap)
+	}
+	if recipient > 0 {
+		row.space(gap).column(st.Agent(v.recipient).UnsetBold(), v.recipient, recipient-gap)
+	}
+	if folder > 0 {
+		row.space(gap).column(st.Dim, text.CutLeft(v.folder, folder-gap), folder-gap)
+	}
+	row.columnRight(st.Dim, text.Tokens(v.messages), count)
+	row.columnRight(st.Dim, age(v, now), when)
+	return row.String()
+}
+
+// columns divides a row of w cells: what each column takes with the gap before it, 0 for one that is not shown.
+func (s *Sessions) columns(w int) (agency, recipient, folder, count, when int) {
+	if w >= widthForAge {
+		when = ageWidth + gap
 	}
 	if w >= widthForAgency {
-		n := min(s.agencyWidth, nameWidth)
-		add(column(v.agency, n, st.Dim), n)
+		agency = min(s.agencyWidth, nameWidth) + gap
+		count = countWidth + gap
 	}
 	if w >= widthForRecipient {
-		n := min(s.receiverWidth, nameWidth)
-		add(column(v.recipient, n, st.Agent(v.recipient)), n)
+		recipient = min(s.receiverWidth, nameWidth) + gap
 	}
 	if w >= widthForFolder {
-		add(column(text.CutLeft(v.folder, folderWidth), folderWidth, st.Dim), folderWidth)
+		folder = folderWidth + gap
 	}
-	if w >= widthForAgency {
-		add(columnRight(text.Tokens(v.messages), countWidth, st.Dim), countWidth)
-	}
-	if w >= widthForAge {
-		add(columnRight(age(v, now), ageWidth, st.Dim), ageWidth)
-	}
-	found := parseQuery(s.asked).parts(text.Cut(v.title, max(w-4-used, 0)), title, st.Match.Inherit(title))
-	left := w - 4 - used
-	for _, p := range found {
-		left -= text.Width(p.text)
-	}
-	parts := append([]part{bar(st, selected), mark}, found...)
-	parts = append(parts, part{text.Pad("", left), st.Text})
-	return joined(w, append(parts, right...)...)
+	return agency, recipient, folder, count, when
 }
 
 func age(v session, now time.Time) string { return text.Ago(now.Sub(time.UnixMicro(v.updated))) }
