@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // chunk is one frame of an answer, read as leniently as servers write: what has the wrong type is passed over, not refused.
 type chunk struct {
-	Choices oneOrMany[choice] `json:"choices"`
-	Usage   *usage            `json:"usage"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
 	XGroq   struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
@@ -51,7 +52,16 @@ func decodeChunk(data []byte, on func(*chunk, []byte) error) error {
 		return nil
 	}
 	var c chunk
-	if err := lenient(json.Unmarshal(data, &c)); err != nil {
+	err := json.Unmarshal(data, &c)
+	if wrong, ok := err.(*json.UnmarshalTypeError); ok && wrong.Field == "choices" {
+		// One object stands for a list of one.
+		var single struct {
+			Choices oneOrMany[choice] `json:"choices"`
+		}
+		err = json.Unmarshal(data, &single)
+		c.Choices = single.Choices
+	}
+	if lenient(err) != nil {
 		return err
 	}
 	return on(&c, data)
@@ -93,11 +103,19 @@ func rawText(b []byte) string {
 		return ""
 	}
 	if b[0] == '"' {
-		var s string
-		_ = json.Unmarshal(b, &s) // b has been checked to be JSON
-		return s
+		return unquote(b)
 	}
 	return string(b)
+}
+
+// unquote is the text of a string in valid JSON.
+func unquote(b []byte) string {
+	if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+		return string(b[1 : len(b)-1])
+	}
+	var s string
+	_ = json.Unmarshal(b, &s) // b has been checked to be JSON
+	return s
 }
 
 // content is text that may come in parts, of which some may be thinking.
@@ -106,7 +124,7 @@ type content struct{ text, thinking string }
 func (c *content) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
-		return json.Unmarshal(b, &c.text)
+		c.text = unquote(b)
 	case '[':
 		var parts []json.RawMessage
 		if err := json.Unmarshal(b, &parts); err != nil {
