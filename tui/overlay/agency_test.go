@@ -16,7 +16,7 @@ func newsroom() *overlay.Agency {
 		{Name: "Desk", Description: "Talks style and publishing", EntryPoint: true},
 		{Name: "記録係", Description: "誰からも呼ばれない"},
 	}, []overlay.Flow{
-		{From: "Editor", To: "Reporter"},
+		{From: "Editor", To: "Reporter", Tool: "send_message"},
 		{From: "Reporter", To: "Checker"},
 		{From: "Editor", To: "Checker", Tool: "request_check"},
 		{From: "Editor", To: "Desk", Handoff: true},

@@ -16,12 +16,16 @@ type Agent struct {
 	Model string
 }
 
-// Flow is who may message, or hand over to, whom. Tool is the name of the send tool where it is one of the edge's own.
+// Flow is who may message, or hand over to, whom. Tool is the name of the send tool, which is shown where it is one of the
+// edge's own.
 type Flow struct {
 	From, To string
 	Handoff  bool
 	Tool     string
 }
+
+// sendMessage is the send tool of an edge that has none of its own.
+const sendMessage = "send_message"
 
 // node is a row of the tree: an agent, reached from the one above it.
 type node struct {
@@ -56,7 +60,7 @@ func treeOf(agents []Agent, flows []Flow) []node {
 		n := &edges[from][i]
 		n.messages = n.messages || !f.Handoff
 		n.handoff = n.handoff || f.Handoff
-		if f.Tool != "" && !f.Handoff {
+		if f.Tool != "" && f.Tool != sendMessage && !f.Handoff {
 			n.tools = append(n.tools, text.Line(f.Tool))
 		}
 	}
