@@ -76,7 +76,7 @@ func (e *explainer) explainFields(at *jsonschema.Schema, fields map[string]any, 
 			e.say(join(path, name), "is unknown; no fields are taken")
 		default:
 			hint := "the fields are " + quoted(known)
-			if near := nearest(name, known, 1); len(near) > 0 {
+			if near := Nearest(name, known, 1); len(near) > 0 {
 				hint = fmt.Sprintf("did you mean %q?", near[0])
 			}
 			e.say(join(path, name), "is unknown; %s", hint)

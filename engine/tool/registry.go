@@ -49,7 +49,7 @@ func (r *Registry) Pick(names []string) (*Set, error) {
 			continue
 		}
 		hint := "there are no tools"
-		if near := nearest(name, r.names, 3); len(near) > 0 {
+		if near := Nearest(name, r.names, 3); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
 		} else if len(r.names) > 0 {
 			hint = "there are " + strings.Join(r.names, ", ")

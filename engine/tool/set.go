@@ -4,10 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
-	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"bureau/engine/llm"
 )
@@ -75,43 +71,4 @@ func (s *Set) Names() []string { return slices.Clone(s.names) }
 
 // Nearest returns up to n names that a model may have meant by a name that is not there, the likeliest first; none when
 // nothing is close.
-func (s *Set) Nearest(name string, n int) []string { return nearest(name, s.names, n) }
-
-// nearest ranks candidates by how far they are from the name: other case or separators, then one a part of the other, then typing errors.
-func nearest(name string, candidates []string, n int) []string {
-	wanted := fold(clip(name, maxName))
-	if wanted == "" || n <= 0 {
-		return nil
-	}
-	type scored struct {
-		name  string
-		score int
-	}
-	var close []scored
-	for _, candidate := range candidates {
-		have := fold(candidate)
-		distance := levenshtein.ComputeDistance(wanted, have)
-		shorter := min(len(wanted), len(have))
-		switch {
-		case wanted == have:
-			close = append(close, scored{candidate, 0})
-		case shorter >= 3 && (strings.HasPrefix(have, wanted) || strings.HasPrefix(wanted, have)):
-			close = append(close, scored{candidate, 1})
-		case distance <= max(1, max(len(wanted), len(have))/3):
-			close = append(close, scored{candidate, 1 + distance})
-		case shorter >= 4 && (strings.Contains(have, wanted) || strings.Contains(wanted, have)):
-			close = append(close, scored{candidate, 100 + distance})
-		}
-	}
-	sort.SliceStable(close, func(i, j int) bool { return close[i].score < close[j].score })
-	names := make([]string, 0, min(n, len(close)))
-	for _, c := range close[:min(n, len(close))] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// fold takes away what does not tell names apart to a reader: case and separators.
-func fold(name string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
-}
+func (s *Set) Nearest(name string, n int) []string { return Nearest(name, s.names, n) }

@@ -9,6 +9,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"time"
+	"unicode"
 
 	"bureau/engine/llm"
 	"bureau/engine/tool"
@@ -60,7 +61,7 @@ func searchFiles(ctx context.Context, dir *folder, maxOutput int, now func() tim
 		return "", err
 	}
 	s := search{dir: dir, pattern: pattern, room: maxOutput - headerRoom, now: now, until: now().Add(maxSearchTime)}
-	s.literal, _ = pattern.LiteralPrefix()
+	s.literal = requiredLiteral(pattern)
 	switch args.In {
 	case "", "contents":
 	case "names":
@@ -130,4 +131,37 @@ func compilePattern(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	}
 	return nil, fmt.Errorf("the pattern %s is not valid: %s%s; RE2 syntax has no lookaround and no backreferences, and \\ stands before a character meant literally",
 		quote(pattern), fault.Code, where)
+}
+
+// requiredLiteral finds the longest text that is in every match, which is far quicker to look for than the pattern. It is of ASCII
+// alone, which reads the same in every encoding that a line may have, and empty where there is none.
+func requiredLiteral(pattern *regexp.Regexp) string {
+	tree, err := syntax.Parse(pattern.String(), syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	return longestLiteral(tree)
+}
+
+func longestLiteral(tree *syntax.Regexp) string {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		text := string(tree.Rune)
+		if tree.Flags&syntax.FoldCase != 0 || strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return ""
+		}
+		return text
+	case syntax.OpCapture, syntax.OpPlus:
+		return longestLiteral(tree.Sub[0])
+	case syntax.OpConcat:
+		longest := ""
+		for _, part := range tree.Sub {
+			if text := longestLiteral(part); len(text) > len(longest) {
+				longest = text
+			}
+		}
+		return longest
+	default:
+		return ""
+	}
 }

@@ -27,7 +27,7 @@ var errOutOfTime = errors.New("out of time")
 type search struct {
 	dir     *folder
 	pattern *regexp.Regexp
-	// literal is what every match begins with; it may be empty.
+	// literal is in every line that matches; it may be empty.
 	literal string
 	inNames bool
 	glob    func(path string) bool
@@ -142,8 +142,8 @@ func (s *search) matchFile(ctx context.Context, name string) error {
 		return err
 	}
 	s.searched++
-	// A literal of ASCII alone reads the same in every encoding that a line may have.
-	if s.literal != "" && isASCII(s.literal) && !bytes.Contains(text, []byte(s.literal)) {
+	literal := []byte(s.literal)
+	if !bytes.Contains(text, literal) {
 		return nil
 	}
 	before := s.found
@@ -155,6 +155,9 @@ func (s *search) matchFile(ctx context.Context, name string) error {
 		}
 		var raw []byte
 		raw, text, _ = bytes.Cut(text, []byte("\n"))
+		if !bytes.Contains(raw, literal) {
+			continue
+		}
 		line, _ := toUTF8(bytes.TrimSuffix(raw, []byte("\r")))
 		at, err := s.findInLine(ctx, line)
 		if err != nil {
@@ -269,13 +272,4 @@ func around(line string, from int) string {
 		part = "…" + part
 	}
 	return part
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
