@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -21,15 +20,6 @@ type model struct {
 	ref    llm.Ref
 	rules  []*rule
 	factor float64
-
-	mu sync.Mutex
-	// failures counts how often a rule has failed at a position of a conversation, where the rule bounds it.
-	failures map[failureKey]int
-}
-
-type failureKey struct {
-	rule     *rule
-	position string
 }
 
 var _ llm.Model = (*model)(nil)
@@ -104,11 +94,7 @@ func (m *model) failsNow(r *rule, position string) bool {
 	if r.fail.times == 0 {
 		return true
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := failureKey{r, position}
-	m.failures[key]++
-	return m.failures[key] <= r.fail.times
+	return m.script.failures.add(r, position) <= r.fail.times
 }
 
 func (m *model) failure(f *failure) error {

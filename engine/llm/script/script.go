@@ -6,18 +6,43 @@ package script
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"bureau/engine/llm"
 )
 
-// Script is a checked script: for each agent the rules by which it answers. It is never changed.
+// Script is a checked script: for each agent the rules by which it answers. All that changes in it is the count of the
+// failures that it rehearses.
 type Script struct {
 	name   string
 	pace   time.Duration
 	window int
 	agents map[string][]*rule
 	order  []string
+
+	failures failures
+}
+
+// failures counts how often a rule has failed at a position of a conversation, where the rule bounds it.
+type failures struct {
+	mu    sync.Mutex
+	times map[failureKey]int
+}
+
+type failureKey struct {
+	rule     *rule
+	position string
+}
+
+func (f *failures) add(r *rule, position string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.times == nil {
+		f.times = map[failureKey]int{}
+	}
+	f.times[failureKey{r, position}]++
+	return f.times[failureKey{r, position}]
 }
 
 // Name is the name that the script was parsed under.
@@ -37,7 +62,7 @@ func Pace(factor float64) Option {
 // Model returns the model that answers for an agent under the given reference. An agent without rules gets a model that
 // says so, in words.
 func (s *Script) Model(agent string, ref llm.Ref, options ...Option) llm.Model {
-	m := &model{script: s, agent: agent, ref: ref, rules: s.agents[agent], factor: 1, failures: map[failureKey]int{}}
+	m := &model{script: s, agent: agent, ref: ref, rules: s.agents[agent], factor: 1}
 	for _, option := range options {
 		option(m)
 	}

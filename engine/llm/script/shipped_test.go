@@ -12,7 +12,7 @@ import (
 	"bureau/engine/llm/script"
 )
 
-func shipped(t *testing.T, name string, c cast, f folder) *loop {
+func read(t *testing.T, name string) *script.Script {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "agencies", "shipped", name))
 	if err != nil {
@@ -22,8 +22,18 @@ func shipped(t *testing.T, name string, c cast, f folder) *loop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	control := s.Agents()[0]
-	return &loop{t: t, cast: c, script: s, folder: f, pairs: map[string][]llm.Message{}, control: control}
+	return s
+}
+
+// shipped is a fresh session with an agency that ships.
+func shipped(t *testing.T, name string, c cast, f folder) *loop {
+	t.Helper()
+	return session(t, read(t, name), c, f)
+}
+
+func session(t *testing.T, s *script.Script, c cast, f folder) *loop {
+	t.Helper()
+	return &loop{t: t, cast: c, script: s, folder: f, pairs: map[string][]llm.Message{}, control: s.Agents()[0]}
 }
 
 func TestTourShowsAnAgencyAtWork(t *testing.T) {
@@ -32,34 +42,30 @@ func TestTourShowsAnAgencyAtWork(t *testing.T) {
 		name    string
 		folder  folder
 		message string
-		reads   bool
 		says    []string
 	}{
-		{"project", project, "hello", true, []string{"README.md", "“The project”", "lines: 123", "It does things.", "main.go", "“hello”", "folders 2, files 5", "Monday, 2026-11-30 12:34", "desk"}},
-		{"project in Chinese", project, "你好，这里有什么？", true, []string{"README.md", "行数 123", "2 个文件夹和 5 个文件", "“你好，这里有什么？”", "移交"}},
-		{"named file", project, "what is in main.go?", true, []string{"`main.go` (lines: 1)", "package main"}},
-		{"named file that is not there", project, "read nothing.md", true, []string{"it cannot be read: there is no \"nothing.md\""}},
-		{"search", project, "please search for the Main function", true, []string{"The search for “Main”", "main.go:3: found Main", "README.md"}},
-		{"search in Chinese", project, "搜索“main”", true, []string{"搜索“main”", "main.go:3: found main"}},
-		{"nested files", nested, "hello", true, []string{"`a/notes.txt`", "remember the milk"}},
-		{"no text", sparse, "hello", false, []string{"no text file", "x/"}},
-		{"odd names", odd, "hello", true, []string{"`报告 2026.md` is there, and empty"}},
-		{"empty folder", empty, "anything", false, []string{"The folder is empty", "a good place to begin"}},
-		{"empty folder in Chinese", empty, "看看", false, []string{"文件夹是空的"}},
-		{"unreadable folder", blocked, "hello", false, []string{"could not be looked at: permission denied", "Today"}},
+		{"project", project, "hello", []string{"README.md", "“The project”", "lines: 123", "It does things.", "main.go", "“hello”", "folders 2, files 5", "Monday, 2026-11-30 12:34", "desk"}},
+		{"project in Chinese", project, "你好，这里有什么？", []string{"README.md", "行数 123", "2 个文件夹和 5 个文件", "“你好，这里有什么？”", "移交"}},
+		{"named file", project, "what is in main.go?", []string{"`main.go` (lines: 1)", "package main"}},
+		{"named file that is not there", project, "read nothing.md", []string{"`nothing.md` cannot be read: there is no \"nothing.md\""}},
+		{"search", project, "please search for the Main function", []string{"The search for “Main”", "main.go:3: found Main", "README.md"}},
+		{"search in Chinese", project, "搜索“main”", []string{"搜索“main”", "main.go:3: found main"}},
+		{"nested files", nested, "hello", []string{"`a/notes.txt`", "remember the milk"}},
+		{"no text", sparse, "hello", []string{"x/", "cannot be read"}},
+		{"odd names", odd, "hello", []string{"`报告 2026.md` is there, and empty"}},
+		{"empty folder", empty, "anything", []string{"The folder is empty", "a good place to begin"}},
+		{"empty folder in Chinese", empty, "看看", []string{"文件夹是空的"}},
+		{"unreadable folder", blocked, "hello", []string{"could not be looked at: permission denied", "Today"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := shipped(t, "tour.script.yaml", tour, test.folder)
 			answer := l.turn(test.message)
-			for _, must := range []string{"Guide>Scout", "Guide>Scribe", "Scout:list_directory", "Scribe:current_time"} {
+			for _, must := range []string{"Guide>Scout", "Guide>Scribe", "Scout:list_directory", "Scout>Reader", "Reader:read_file", "Scribe:current_time"} {
 				if !slices.Contains(l.trace, must) {
 					t.Errorf("no %s in %v", must, l.trace)
 				}
-			}
-			if slices.Contains(l.trace, "Reader:read_file") != test.reads {
-				t.Errorf("a file was read: %v; %v", !test.reads, l.trace)
 			}
 			for _, words := range test.says {
 				if !strings.Contains(answer, words) {
@@ -141,10 +147,11 @@ func TestShippedScriptsAnswerWhateverTheyAreTold(t *testing.T) {
 	words := strings.Fields("hello desk back guide concierge handoff search for find read README.md main.go keys model agency time ollama " +
 		"headline publish research check the a and please then 移交 返回 搜索 文件 模型 你好 こんにちは привет 🙂 “quoted” \"x\" `code` {{.Message}} %s <b> ../../etc/passwd -- \x1b[31m \x00 \xff ----")
 	folders := []folder{empty, project, nested, sparse, odd, blocked}
+	scripts := map[string]*script.Script{"tour": read(t, "tour.script.yaml"), "newsroom": read(t, "newsroom.script.yaml")}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
 		f := folders[i%len(folders)]
-		loops := []*loop{shipped(t, "tour.script.yaml", tour, f), shipped(t, "newsroom.script.yaml", newsroom, f)}
+		loops := []*loop{session(t, scripts["tour"], tour, f), session(t, scripts["newsroom"], newsroom, f)}
 		for range 3 {
 			var message []string
 			for range random.IntN(9) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -46,43 +47,53 @@ func (p *parser) text(n *yaml.Node, what string) *text {
 		return nil
 	}
 	t := &text{finds: map[string]*regexp.Regexp{}}
-	tree, err := template.New("text").Funcs(functions(scene{}, t.finds)).Parse(n.Value)
-	if err != nil {
+	tree := parse.New("text")
+	tree.Mode = parse.SkipFuncCheck // unknown functions are told below, with their place
+	all := map[string]*parse.Tree{}
+	if _, err := tree.Parse(n.Value, "", "", all); err != nil {
 		line, message := templateError(err)
 		line, column := p.place(n, line, 0)
 		p.faultAt(line, column, "%s is not a template: %s", what, message)
 		return nil
 	}
-	t.tree = tree
-	if len(tree.Templates()) > 1 {
+	if len(all) > 1 || len(all) == 1 && all["text"] == nil {
 		p.fault(n, "%s defines a template of its own; a script has no use for one", what)
 		return nil
 	}
-	if tree.Tree == nil || tree.Root == nil {
-		return t
-	}
-	c := &checker{text: t, source: n.Value, fault: func(at parse.Pos, format string, args ...any) {
+	faults := len(p.faults)
+	c := &checker{text: t, fault: func(at parse.Pos, format string, args ...any) {
 		head := n.Value[:min(int(at), len(n.Value))]
 		line, column := p.place(n, 1+strings.Count(head, "\n"), len(head)-1-strings.LastIndexByte(head, '\n'))
 		p.faultAt(line, column, "%s: %s", what, fmt.Sprintf(format, args...))
 	}}
 	c.node(tree.Root)
+	if len(p.faults) > faults {
+		return nil
+	}
+	compiled, err := template.New("text").Funcs(functions(scene{}, t.finds)).AddParseTree("text", tree)
+	if err != nil {
+		p.fault(n, "%s is not a template: %s", what, err)
+		return nil
+	}
+	t.tree = compiled
 	return t
 }
 
-// place maps a line (from 1) and column (from 0) of a text to the file. Only a literal block has its own lines there; of the
+// place maps a line (from 1) and a byte of it (from 0) of a text to the file. Only a literal block has its own lines there; of the
 // other styles the place of the whole value is told.
 func (p *parser) place(n *yaml.Node, line, column int) (int, int) {
 	if n.Style != yaml.LiteralStyle {
 		return n.Line, n.Column
 	}
-	at := n.Line + line
-	if at > len(p.lines) {
+	at, texts := n.Line+line, strings.Split(n.Value, "\n")
+	if at > len(p.lines) || line > len(texts) {
 		return n.Line, n.Column
 	}
-	source := p.lines[at-1]
-	indent := len(source) - len(strings.TrimLeft(source, " "))
-	return at, indent + column + 1
+	indent, whole := strings.CutSuffix(strings.TrimSuffix(p.lines[at-1], "\r"), texts[line-1])
+	if !whole {
+		return n.Line, n.Column
+	}
+	return at, utf8.RuneCountInString(indent) + utf8.RuneCountInString(texts[line-1][:min(column, len(texts[line-1]))]) + 1
 }
 
 var templateLine = regexp.MustCompile(`^template: text:(\d+)(?::\d+)?: (?s:(.*))$`)
@@ -97,9 +108,8 @@ func templateError(err error) (int, string) {
 
 // checker refuses what a script's templates have no use for.
 type checker struct {
-	text   *text
-	source string
-	fault  func(at parse.Pos, format string, args ...any)
+	text  *text
+	fault func(at parse.Pos, format string, args ...any)
 }
 
 func (c *checker) node(n parse.Node) {
@@ -129,7 +139,9 @@ func (c *checker) node(n parse.Node) {
 			c.fault(n.Pos, "unknown field %s; known are .%s", clip(n.String()), strings.Join(fields, ", ."))
 		}
 	case *parse.IdentifierNode:
-		if min, _ := arity(n.Ident); min > 0 {
+		if least, most := arity(n.Ident); most < 0 {
+			c.unknown(n)
+		} else if least > 0 {
 			c.fault(n.Pos, "the function %s with its arguments must stand in parentheses", n.Ident)
 		}
 	case *parse.NumberNode:
@@ -155,7 +167,7 @@ func (c *checker) command(n *parse.CommandNode, piped int) {
 	}
 	least, most := arity(name.Ident)
 	if most < 0 {
-		c.fault(n.Pos, "the function %q is not available here; known are %s", name.Ident, strings.Join(names(), ", "))
+		c.unknown(name)
 		return
 	}
 	if given < least || given > most {
@@ -186,6 +198,10 @@ func (c *checker) command(n *parse.CommandNode, piped int) {
 }
 
 const unwritten = "the pattern of %s must be written out as text"
+
+func (c *checker) unknown(n *parse.IdentifierNode) {
+	c.fault(n.Pos, "the function %q is not available here; %s", n.Ident, suggest(n.Ident, names()))
+}
 
 var errFull = errors.New("the text is full")
 
