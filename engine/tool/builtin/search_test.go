@@ -143,7 +143,7 @@ func TestSearchFilesEndsWithTheContext(t *testing.T) {
 		}
 		return time.Time{}
 	}
-	ts := newTools(t, builtin.Options{Now: clock}, map[string]string{"line.txt": strings.Repeat("x", 4<<20-10)})
+	ts := newTools(t, builtin.Options{Now: clock}, map[string]string{"line.txt": "y" + strings.Repeat("x", 4<<20-10)})
 	if out, err := ts.call(ctx, "search_files", `{"pattern":"(x{1,30}){1,30}y"}`); !errors.Is(err, context.Canceled) {
 		t.Errorf("%q, %v", out, err)
 	}
