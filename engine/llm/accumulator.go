@@ -255,7 +255,7 @@ func (a *Accumulator) repeats(p CallPart) bool {
 		switch {
 		case p.ID != "" && slot.id != p.ID:
 		case p.Name != "" && slot.name != p.Name:
-		case p.HasIndex && slot.index >= 0 && slot.index != p.Index:
+		case p.ID == "" && p.HasIndex && slot.index >= 0 && slot.index != p.Index:
 		case slot.empty && string(whole) == "{}", bytes.Equal(compact(slot.args), whole):
 			return true
 		}
