@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -419,4 +420,33 @@ func TestHostileCassettes(t *testing.T) {
 	if _, err := script.Replay(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
+}
+
+func TestRecordAndReplayAtOnce(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	var cassette bytes.Buffer
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	recorder := script.Record(&cassette, transport)
+	all := func(transport http.RoundTripper, url string) {
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				if a := send(t, transport, url, chat("m", fmt.Sprint("number ", i)), ""); a.err != nil || !strings.Contains(a.body, "[DONE]") {
+					t.Errorf("%d: %+v", i, a)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	all(recorder, s.URL+"/v1/chat/completions")
+	if n := strings.Count(cassette.String(), "\n"); n != 12 {
+		t.Errorf("%d lines", n)
+	}
+	player, err := script.Replay(write(t, cassette.String()), script.Strict())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all(player, "http://replay.invalid/v1/chat/completions")
 }

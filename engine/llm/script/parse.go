@@ -21,11 +21,14 @@ import (
 // maxScript is the largest script that is read, in bytes.
 const maxScript = 1 << 20
 
+// maxFaults is how many faults are told; the others are counted.
+const maxFaults = 50
+
 // maxWait is the longest wait that a script may ask for: a slip such as 8m for 8ms should not look like a hang.
 const maxWait = 10 * time.Minute
 
 // Parse reads a script. The name stands in errors and in what a model says when no rule holds. The error tells all faults
-// at once, a line each, as name:line:column: what is wrong.
+// at once (past fifty, their number), a line each, as name:line:column: what is wrong.
 func Parse(name string, data []byte) (*Script, error) {
 	if len(data) > maxScript {
 		return nil, fmt.Errorf("%s:1:1: the script has %d bytes; at most %d are read", name, len(data), maxScript)
@@ -52,6 +55,8 @@ type parser struct {
 	name   string
 	lines  []string
 	faults []fault
+	// repeated counts the bytes that aliases stand for.
+	repeated int
 }
 
 func (p *parser) fault(n *yaml.Node, format string, args ...any) {
@@ -66,9 +71,13 @@ func (p *parser) err() error {
 	slices.SortStableFunc(p.faults, func(a, b fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
-	errs := make([]error, len(p.faults))
-	for i, f := range p.faults {
+	told := p.faults[:min(len(p.faults), maxFaults)]
+	errs := make([]error, len(told))
+	for i, f := range told {
 		errs[i] = fmt.Errorf("%s:%d:%d: %s", p.name, f.line, f.column, f.what)
+	}
+	if more := len(p.faults) - len(told); more > 0 {
+		errs = append(errs, fmt.Errorf("%s: and %d more", p.name, more))
 	}
 	return errors.Join(errs...)
 }
@@ -131,6 +140,10 @@ func (p *parser) aliases(n *yaml.Node) bool {
 		case child.Kind != yaml.AliasNode:
 			found = p.aliases(child) || found
 		case child.Alias != nil && child.Alias.Kind == yaml.ScalarNode:
+			if p.repeated += len(child.Alias.Value); p.repeated > maxScript {
+				p.fault(child, "the aliases repeat more than %d bytes", maxScript)
+				return true
+			}
 			n.Content[i] = child.Alias
 		default:
 			p.fault(child, "the alias %q stands for a mapping or a list; write it out: only single values can be repeated so", clip(child.Value))

@@ -133,6 +133,18 @@ func TestParseRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
+func TestParseBoundsWhatAHostileScriptCosts(t *testing.T) {
+	t.Parallel()
+	_, err := script.Parse("t.yaml", []byte("agents: {A: [say: &a "+strings.Repeat("x", 500_000)+strings.Repeat(", say: *a", 50_000)+"]}"))
+	if err == nil || !strings.Contains(err.Error(), "the aliases repeat more than 1048576 bytes") {
+		t.Errorf("a long alias: %.200v", err)
+	}
+	_, err = script.Parse("t.yaml", []byte("agents: {A: ["+strings.Repeat("x, ", 1000)+"]}"))
+	if err == nil || strings.Count(err.Error(), "\n") != 50 || !strings.HasSuffix(err.Error(), "t.yaml: and 950 more") {
+		t.Errorf("many faults: %.200v", err)
+	}
+}
+
 func TestAliasesOfSingleValues(t *testing.T) {
 	t.Parallel()
 	m := parse(t, "agents: {A: [{on: {message: &desk desk}, say: &text 'one {{.Step}}'}, {on: {system: *desk}, say: *text}, say: two]}").Model("A", ref)
