@@ -18,13 +18,18 @@ const (
 	// busyLimit is how long a write waits for other processes, tried again and again.
 	busyLimit = 30 * time.Second
 	readers   = 4
+
+	// pageSize is smaller than SQLite's own: a row changes a page of the table and one of each index, so that an append writes
+	// 20 KB and not 36, and a file of messages grows by no more than two per cent.
+	pageSize = "page_size(2048)"
 )
 
 // SQLite waits by itself for most locks, and not for all: a change of the journal mode, a recovery, or a snapshot that has aged
 // fail at once. So its own wait is short and retry is around it, which also looks at the context.
 var (
-	filePragmas   = []string{"busy_timeout(1000)"}
-	writerPragmas = []string{"busy_timeout(1000)", "synchronous(normal)", "foreign_keys(on)", "journal_size_limit(16777216)"}
+	filePragmas   = []string{"busy_timeout(1000)", pageSize}
+	writerPragmas = []string{"busy_timeout(1000)", "synchronous(normal)", "foreign_keys(on)", "wal_autocheckpoint(2000)",
+		"journal_size_limit(16777216)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(on)"}
 )
 

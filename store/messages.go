@@ -119,8 +119,8 @@ const (
 	selectSizes = `SELECT status, coalesce(octet_length(content), 0), coalesce(octet_length(arguments), 0), coalesce(octet_length(name), 0),
 		coalesce(octet_length(call_id), 0), coalesce(octet_length(status), 0), coalesce(octet_length(extra), 0), coalesce(octet_length(pad), 0)
 		FROM messages WHERE id = ? AND session_id = ?`
-	updateMessage = `UPDATE messages SET content = ?, arguments = ?, name = ?, call_id = ?, status = ?, extra = ?, pad = zeroblob(?) WHERE id = ?`
-	finishMessage = `UPDATE messages SET content = ?, arguments = ?, name = ?, call_id = ?, status = ?, extra = ?, pad = NULL WHERE id = ?`
+	updateMessage = `UPDATE messages SET content = ?1, arguments = ?2, name = ?3, call_id = ?4, status = ?5, extra = ?6,
+		pad = CASE WHEN ?7 > 0 THEN zeroblob(?7) END WHERE id = ?8`
 )
 
 // Update brings a streaming row up to date: its content, arguments, name, call id, status and extra. A row that is not
@@ -146,15 +146,8 @@ func (s *Store) Update(ctx context.Context, m history.Message) error {
 			return ErrFinished
 		}
 		args := []any{optional(m.Content), optional(m.Arguments), optional(m.Name), optional(m.CallID), string(m.Status), extra}
-		room := 0
-		if m.Status == history.StatusStreaming {
-			room = padding(old[:], pad, sizes[:])
-		}
-		if room == 0 {
-			_, err = t.exec(finishMessage, append(args, m.ID)...)
-		} else {
-			_, err = t.exec(updateMessage, append(args, room, m.ID)...)
-		}
+		room := padding(textsSize(sizes[:]), textsSize(old[:])+zerosSize(pad), pad, m.Status != history.StatusStreaming)
+		_, err = t.exec(updateMessage, append(args, room, m.ID)...)
 		return err
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ CREATE TABLE messages (
   status         TEXT NOT NULL,   -- streaming | completed | interrupted | failed
   extra          TEXT,            -- JSON: what a server wants back unchanged, raw arguments, citations, attachments
   created_at     INTEGER NOT NULL,
-  pad            BLOB             -- room that a streaming row grows into, so that bringing it up to date is cheap; else NULL
+  pad            BLOB             -- zeros that a streaming row grows into, so that bringing it up to date is cheap
 ) STRICT;
 -- Every row stands in messages_session and messages_run, and in one of messages_user and messages_pair.
 CREATE INDEX messages_session ON messages (session_id);
