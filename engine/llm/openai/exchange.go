@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 // whatever is no answer into an *llm.Error, and gives the answer out as clean frames.
 type exchange struct {
 	*endpoint
+	at     *url.URL
 	edits  edits
 	cancel context.CancelCauseFunc
 
@@ -35,7 +37,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, &llm.Error{Kind: llm.KindRequest, Ref: x.ref, Message: "the request cannot be written as JSON: " + err.Error(), Err: err}
 	}
 	ctx := req.Context()
-	out, err := http.NewRequestWithContext(ctx, http.MethodPost, x.chatURL().String(), bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, x.at.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -109,18 +111,18 @@ func (x *exchange) redirectError(resp *http.Response) error {
 	}
 	return &llm.Error{
 		Kind: llm.KindProtocol, Ref: x.ref, Status: resp.StatusCode,
-		Message: fmt.Sprintf("%s redirects to %s; a redirect is not followed, because the key would go with it", shown(x.chatURL()), target),
+		Message: fmt.Sprintf("%s redirects to %s; a redirect is not followed, because the key would go with it", shown(x.at), target),
 		Hint:    "if that address is right, set it as the provider's base URL",
 	}
 }
 
-func (e *endpoint) webPage(page []byte) string {
-	return fmt.Sprintf("%s is a web page; check the base URL: %s", shown(e.chatURL()), safeText(string(page), 80))
+func (x *exchange) webPage(page []byte) string {
+	return fmt.Sprintf("%s is a web page; check the base URL: %s", shown(x.at), safeText(string(page), 80))
 }
 
 // readError is the error of a stream that broke off or was none.
 func (x *exchange) readError(err error) error {
-	where := shown(x.chatURL())
+	where := shown(x.at)
 	protocol := func(format string, args ...any) error {
 		return &llm.Error{
 			Kind: llm.KindProtocol, Ref: x.ref, Message: x.clean(fmt.Sprintf(format, args...)), Err: err,

@@ -94,7 +94,7 @@ func (e *endpoint) list(ctx context.Context, from *url.URL) ([]ModelInfo, error)
 	if err != nil {
 		return nil, e.connectError(err)
 	}
-	x := &exchange{endpoint: e}
+	x := &exchange{endpoint: e, at: from}
 	if resp.StatusCode != http.StatusOK {
 		return nil, x.statusError(resp)
 	}
@@ -149,7 +149,7 @@ func parseModels(body []byte) ([]ModelInfo, bool) {
 
 func parseModel(entry json.RawMessage) ModelInfo {
 	if len(entry) > 0 && entry[0] == '"' {
-		return ModelInfo{ID: safeText(rawText(entry), 200)}
+		entry, _ = json.Marshal(map[string]json.RawMessage{"id": entry}) // a valid value always marshals
 	}
 	var fields struct {
 		ID              text   `json:"id"`
@@ -174,8 +174,12 @@ func parseModel(entry json.RawMessage) ModelInfo {
 			id = string(other)
 		}
 	}
+	id = strings.TrimPrefix(id, "models/")
+	if safeText(id, 200) != id {
+		return ModelInfo{} // no name that could be shown, or typed
+	}
 	return ModelInfo{
-		ID: safeText(strings.TrimPrefix(id, "models/"), 200),
+		ID: id,
 		Window: int(first(fields.Loaded, fields.Meta.Context, fields.MaxModelLen, fields.ContextLength, fields.ContextWindow,
 			fields.MaxContext, fields.InputTokenLimit)),
 	}

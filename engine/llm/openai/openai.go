@@ -82,7 +82,7 @@ func (m *Model) stream(ctx context.Context, req llm.Request, on func(llm.Delta))
 func (m *Model) once(parent context.Context, req llm.Request, h habits, on func(llm.Delta)) (llm.Reply, bool, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	x := &exchange{endpoint: m.endpoint, cancel: cancel}
+	x := &exchange{endpoint: m.endpoint, at: m.chatURL(), cancel: cancel}
 	defer x.stop()
 	var wire goopenai.ChatCompletionRequest
 	wire, x.edits = m.build(req, h)
@@ -293,7 +293,7 @@ func (a *answer) finish(reply llm.Reply) (llm.Reply, error) {
 	fail := func(kind llm.Kind, message, hint string) (llm.Reply, error) {
 		return reply, &llm.Error{Kind: kind, Ref: a.ref, Message: message, Hint: hint}
 	}
-	where := shown(a.chatURL())
+	where := shown(a.at)
 	switch {
 	case a.frames.count > 0 && !a.chosen && !a.frames.done && reply.IsEmpty():
 		e := &llm.Error{Kind: llm.KindProtocol, Ref: a.ref, Message: where + " answered with something that is no chat completion", Hint: a.baseHint()}
