@@ -56,6 +56,10 @@ func closedRows(rows []string, s string) []string {
 	if strings.IndexByte(s, esc) < 0 {
 		return rows
 	}
+	if len(rows) == 1 {
+		rows[0] = closed(rows[0])
+		return rows
+	}
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/4)
 	w := lipgloss.NewWrapWriter(&b)
