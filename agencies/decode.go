@@ -112,7 +112,7 @@ func (d *decoder) agents(n *yaml.Node) []Agent {
 		if wrong := agentNameFault(e.name); wrong != "" {
 			d.fault(at(e.key), "the agent's name %s %s", quote(e.name), wrong)
 		} else if other, ok := first[nameKey(e.name)]; ok {
-			d.fault(at(e.key), "the agents %s and %s (line %d) have names that would be taken for one another",
+			d.fault(at(e.key), "the names %s and %s (line %d) differ in case, quotes or Unicode form only",
 				quote(e.name), quote(other.name), other.key.Line)
 		} else {
 			first[nameKey(e.name)] = e
@@ -151,7 +151,7 @@ func (d *decoder) agent(e entry) Agent {
 		d.words(k.value, "tools", func(tool string, n *yaml.Node) {
 			agent.Tools = append(agent.Tools, tool)
 			if !slices.Contains(d.known.Tools, tool) {
-				d.unknown(d.source.within(n, 0), "tool", tool, d.known.Tools)
+				d.unknown(at(n), "tool", tool, d.known.Tools)
 			}
 		})
 	}
@@ -308,6 +308,9 @@ func (n *names) list() []string {
 }
 
 func (d *decoder) unknownAgent(where place, written string, names *names) {
+	if d.full() {
+		return
+	}
 	for _, name := range names.list() {
 		if bare := strings.TrimRight(written, "-=– "); nameKey(name) == nameKey(bare) {
 			d.suggest(where, name, "unknown agent: %s", quote(written))

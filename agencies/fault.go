@@ -10,8 +10,12 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// maxFaults bounds what one file can report; a file with more mistakes than this is not what it was taken for.
-const maxFaults = 500
+const (
+	// maxFaults bounds what one file can report; a file with more mistakes than this is not what it was taken for.
+	maxFaults = 500
+	// maxSuggestions bounds how many of them are compared with every name that there is.
+	maxSuggestions = 50
+)
 
 // Fault is one mistake in an agency file. Line and Column count from 1, columns in characters.
 type Fault struct {
@@ -49,8 +53,12 @@ func quote(s string) string { return strconv.Quote(shorten(s)) }
 // shorten cuts what is too long for a message.
 func shorten(s string) string {
 	const longest = 80
-	if utf8.RuneCountInString(s) > longest {
-		return string([]rune(s)[:longest]) + "…"
+	count := 0
+	for i := range s {
+		if count == longest {
+			return s[:i] + "…"
+		}
+		count++
 	}
 	return s
 }
@@ -75,6 +83,9 @@ func closest(word string, candidates []string) string {
 	}
 	best, bestDistance := "", min((length+2)/3, length-1)+1
 	for _, candidate := range candidates {
+		if difference := utf8.RuneCountInString(candidate) - length; difference >= bestDistance || -difference >= bestDistance {
+			continue
+		}
 		distance := levenshtein.ComputeDistance(word, strings.ToLower(candidate))
 		if distance < bestDistance {
 			best, bestDistance = candidate, distance

@@ -1,6 +1,7 @@
 package agencies
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -28,10 +29,23 @@ type sent struct {
 	line int
 }
 
-// edge is one arrow of a chain. Where is the place of its sender's name or of its recipient's, whichever is written first.
+// edge is one arrow of a chain. It stands where the first of its two names is written: at this offset in the chain's text.
 type edge struct {
 	from, to string
-	where    place
+	chain    *yaml.Node
+	offset   int
+}
+
+// place of an edge or of a name. To find it takes the whole line, so it is looked for when there is something to report.
+func (r *flowReader) place(chain *yaml.Node, offset int) place {
+	if r.full() {
+		return at(chain)
+	}
+	return r.source.within(chain, offset)
+}
+
+func (r *flowReader) edgeFault(e edge, format string, args ...any) {
+	r.fault(r.place(e.chain, e.offset), format, args...)
 }
 
 func (d *decoder) flows(n *yaml.Node, names *names) []Flow {
@@ -48,7 +62,7 @@ func (r *flowReader) flow(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 			for _, e := range r.chain(n) {
-				r.add(e, Flow{}, e.where)
+				r.add(e, Flow{}, nil)
 			}
 			return
 		}
@@ -76,8 +90,8 @@ func (r *flowReader) flow(n *yaml.Node) {
 // chain takes A > B < C apart into its edges, in order, each pointing from the sender to the recipient.
 func (r *flowReader) chain(n *yaml.Node) []edge {
 	type link struct {
-		name  string
-		where place
+		name   string
+		offset int
 	}
 	var edges []edge
 	var left link
@@ -91,6 +105,10 @@ func (r *flowReader) chain(n *yaml.Node) []edge {
 		r.fault(at(n), "%s is no communication flow; write a chain of agents such as A > B", quote(text))
 		return nil
 	}
+	if strings.Count(text, "<")+strings.Count(text, ">") > maxAgents {
+		r.fault(at(n), "a chain of more than %d edges; write it as several", maxAgents)
+		return nil
+	}
 	for start := 0; start <= len(text); {
 		end := len(text)
 		if next := strings.IndexAny(text[start:], "<>"); next >= 0 {
@@ -98,24 +116,24 @@ func (r *flowReader) chain(n *yaml.Node) []edge {
 		}
 		written := strings.TrimSpace(text[start:end])
 		skipped := strings.Index(text[start:end], written)
-		right := link{where: r.source.within(n, start+skipped)}
+		right := link{offset: start + skipped}
 		switch name, ok := r.names.find(written); {
 		case ok:
 			right.name = name
 		case written == "":
-			r.fault(right.where, "a name is missing in the chain %s", quote(text))
+			r.fault(r.place(n, right.offset), "a name is missing in the chain %s", quote(text))
 		case strings.ContainsRune(written, ':'):
-			r.fault(right.where, "unknown agent: %s; a chain and what its edges are stand apart as A > B: handoff, with a space", quote(written))
+			r.fault(r.place(n, right.offset), "unknown agent: %s; a chain and what its edges are stand apart as A > B: handoff, with a space", quote(written))
 		default:
-			r.unknownAgent(right.where, written, r.names)
+			r.unknownAgent(r.place(n, right.offset), written, r.names)
 		}
 		if left.name != "" && right.name != "" {
-			e := edge{left.name, right.name, left.where}
+			e := edge{left.name, right.name, n, left.offset}
 			if operator == '<' {
 				e.from, e.to = e.to, e.from
 			}
 			if e.from == e.to {
-				r.fault(right.where, "%s cannot write to itself", quote(e.from))
+				r.fault(r.place(n, right.offset), "%s cannot write to itself", quote(e.from))
 			} else {
 				edges = append(edges, e)
 			}
@@ -140,7 +158,7 @@ func (r *flowReader) attributes(n *yaml.Node, edges []edge) {
 				"an edge is a handoff or has a tool of its own, not %s", quote(n.Value))
 		default:
 			for _, e := range edges {
-				r.add(e, Flow{Handoff: true}, e.where)
+				r.add(e, Flow{Handoff: true}, nil)
 			}
 		}
 		return
@@ -151,15 +169,15 @@ func (r *flowReader) attributes(n *yaml.Node, edges []edge) {
 	}
 	keys := r.object(n, "an edge", edgeKeys)
 	var flow Flow
-	where := at(n)
+	named := n
 	if e, ok := keys["tool"]; !ok {
 		if n.Kind == yaml.MappingNode {
 			r.fault(at(n), "the edge has no tool; name the tool that stands instead of send_message")
 		}
 	} else if tool, ok := r.text(e.value, "tool"); ok {
-		where = at(e.value)
+		named = e.value
 		flow.Tool = tool
-		r.toolName(tool, where)
+		r.toolName(tool, at(named))
 	}
 	if e, ok := keys["description"]; ok {
 		flow.Description, _ = r.text(e.value, "description")
@@ -183,7 +201,7 @@ func (r *flowReader) attributes(n *yaml.Node, edges []edge) {
 		return
 	}
 	for _, e := range edges {
-		r.add(e, flow, where)
+		r.add(e, flow, named)
 	}
 }
 
@@ -199,31 +217,31 @@ func (r *flowReader) toolName(tool string, where place) {
 	}
 }
 
-// add checks one edge against those before it. Where is the place that the edge's tool is named at.
-func (r *flowReader) add(e edge, flow Flow, where place) {
+// add checks one edge against those before it. Tool is where its own tool is named; nil for an edge without.
+func (r *flowReader) add(e edge, flow Flow, tool *yaml.Node) {
 	pair := [2]string{e.from, e.to}
 	flow.From, flow.To = e.from, e.to
 	if flow.Handoff {
 		if line, ok := r.hands[pair]; ok {
-			r.fault(e.where, "%s hands over to %s already (line %d)", quote(e.from), quote(e.to), line)
+			r.edgeFault(e, "%s hands over to %s already (line %d)", quote(e.from), quote(e.to), line)
 			return
 		}
-		r.hands[pair] = e.where.line
+		r.hands[pair] = e.chain.Line
 		r.flows = append(r.flows, flow)
 		return
 	}
 	if other, ok := r.sends[pair]; ok {
 		if flow.Tool == other.tool {
-			r.fault(e.where, "%s may write to %s already (line %d)", quote(e.from), quote(e.to), other.line)
+			r.edgeFault(e, "%s may write to %s already (line %d)", quote(e.from), quote(e.to), other.line)
 		} else {
-			r.fault(e.where, "a second send tool from %s to %s; the first is in line %d, and an edge has one",
+			r.edgeFault(e, "a second send tool from %s to %s; the first is in line %d, and an edge has one",
 				quote(e.from), quote(e.to), other.line)
 		}
 		return
 	}
-	r.sends[pair] = sent{flow.Tool, e.where.line}
+	r.sends[pair] = sent{flow.Tool, e.chain.Line}
 	if flow.Tool != "" {
-		r.ownTool(flow, where)
+		r.ownTool(flow, at(tool))
 	}
 	r.flows = append(r.flows, flow)
 }
@@ -251,6 +269,10 @@ func (r *flowReader) ownTool(flow Flow, where place) {
 
 // sameParameters compares what a model would see, whatever the order.
 func sameParameters(a, b Flow) bool {
+	equal := func(a, b Parameter) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }
+	if slices.EqualFunc(a.Parameters, b.Parameters, equal) && slices.Equal(a.Required, b.Required) {
+		return true
+	}
 	form := func(f Flow) map[string]any {
 		form := map[string]any{}
 		for _, parameter := range f.Parameters {

@@ -72,3 +72,14 @@ func isToolName(name string) bool {
 
 // composed is the one form of a name that looks the same.
 func composed(name string) string { return norm.NFC.String(name) }
+
+// yamlWord writes an agency's name so that YAML takes it for text: one of digits alone would be a number.
+func yamlWord(name string) string {
+	nodes, problem := parseYAML([]byte("name: " + name))
+	if problem == "" && len(nodes) == 1 {
+		if root := nodes[0].Content[0]; len(root.Content) == 2 && isText(root.Content[1]) && root.Content[1].Value == name {
+			return name
+		}
+	}
+	return `"` + name + `"`
+}

@@ -3,6 +3,7 @@ package agencies
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,11 @@ type shape int
 
 const (
 	anyValue shape = iota
+	someText
+	someNumber
+	someCount
+	trueOrFalse
+	someList
 	oneSchema
 	listOfSchemas
 	mapOfSchemas
@@ -31,29 +37,24 @@ const (
 // keywords of JSON Schema 2020-12 that a parameter may have. Those that refer to other places are left out: a parameter
 // becomes a part of the tool's schema, where its references would lead elsewhere.
 var keywords = map[string]shape{
-	"type": typeNames, "enum": anyValue, "const": anyValue, "title": anyValue, "description": anyValue, "default": anyValue,
-	"examples": anyValue, "deprecated": anyValue, "format": anyValue, "pattern": anyValue, "minLength": anyValue,
-	"maxLength": anyValue, "minimum": anyValue, "maximum": anyValue, "exclusiveMinimum": anyValue, "exclusiveMaximum": anyValue,
-	"multipleOf": anyValue, "minItems": anyValue, "maxItems": anyValue, "uniqueItems": anyValue, "minContains": anyValue,
-	"maxContains": anyValue, "minProperties": anyValue, "maxProperties": anyValue, "required": anyValue,
-	"dependentRequired": anyValue, "items": oneSchema, "contains": oneSchema, "additionalProperties": oneSchema,
-	"propertyNames": oneSchema, "unevaluatedItems": oneSchema, "unevaluatedProperties": oneSchema, "not": oneSchema,
-	"if": oneSchema, "then": oneSchema, "else": oneSchema, "prefixItems": listOfSchemas, "allOf": listOfSchemas,
-	"anyOf": listOfSchemas, "oneOf": listOfSchemas, "properties": mapOfSchemas, "patternProperties": mapOfSchemas,
-	"dependentSchemas": mapOfSchemas,
+	"type": typeNames, "enum": someList, "const": anyValue, "default": anyValue, "examples": someList,
+	"title": someText, "description": someText, "format": someText, "pattern": someText,
+	"deprecated": trueOrFalse, "uniqueItems": trueOrFalse,
+	"minimum": someNumber, "maximum": someNumber, "exclusiveMinimum": someNumber, "exclusiveMaximum": someNumber,
+	"multipleOf": someNumber, "minLength": someCount, "maxLength": someCount, "minItems": someCount, "maxItems": someCount,
+	"minContains": someCount, "maxContains": someCount, "minProperties": someCount, "maxProperties": someCount,
+	"required": someList, "dependentRequired": anyValue,
+	"items": oneSchema, "contains": oneSchema, "additionalProperties": oneSchema, "propertyNames": oneSchema,
+	"unevaluatedItems": oneSchema, "unevaluatedProperties": oneSchema, "not": oneSchema,
+	"if": oneSchema, "then": oneSchema, "else": oneSchema,
+	"prefixItems": listOfSchemas, "allOf": listOfSchemas, "anyOf": listOfSchemas, "oneOf": listOfSchemas,
+	"properties": mapOfSchemas, "patternProperties": mapOfSchemas, "dependentSchemas": mapOfSchemas,
 }
 
 var schemaTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
 // keywordNames in a stable order, for suggestions.
-func keywordNames() []string {
-	names := make([]string, 0, len(keywords))
-	for name := range keywords {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func keywordNames() []string { return slices.Sorted(maps.Keys(keywords)) }
 
 // parameters reads the own parameters of an edge's tool.
 func (d *decoder) parameters(n *yaml.Node) []Parameter {
@@ -97,19 +98,37 @@ func (d *decoder) schema(n *yaml.Node, depth int) {
 			d.fault(at(e.key), "%s in a parameter; it cannot refer to other places: write the schema out", quote(e.name))
 		case !ok:
 			d.unknown(at(e.key), "keyword of JSON Schema", e.name, keywordNames())
-		case shape == oneSchema:
-			d.schema(e.value, depth+1)
-		case shape == listOfSchemas:
-			for _, item := range d.items(e.value, e.name) {
-				d.schema(item, depth+1)
-			}
-		case shape == mapOfSchemas:
-			for _, item := range d.entries(e.value, e.name) {
-				d.schema(item.value, depth+1)
-			}
-		case shape == typeNames:
-			d.types(e.value)
+		default:
+			d.keyword(e, shape, depth)
 		}
+	}
+}
+
+// keyword checks the value of one keyword.
+func (d *decoder) keyword(e entry, shape shape, depth int) {
+	switch shape {
+	case someText:
+		d.text(e.value, e.name)
+	case someNumber:
+		d.number(e.value, e.name, -math.MaxFloat64, math.MaxFloat64)
+	case someCount:
+		d.integer(e.value, e.name, 0, math.MaxInt32)
+	case trueOrFalse:
+		d.boolean(e.value, e.name)
+	case someList:
+		d.items(e.value, e.name)
+	case oneSchema:
+		d.schema(e.value, depth+1)
+	case listOfSchemas:
+		for _, item := range d.items(e.value, e.name) {
+			d.schema(item, depth+1)
+		}
+	case mapOfSchemas:
+		for _, item := range d.entries(e.value, e.name) {
+			d.schema(item.value, depth+1)
+		}
+	case typeNames:
+		d.types(e.value)
 	}
 }
 
@@ -141,7 +160,7 @@ func schemaProblem(text json.RawMessage) string {
 		return ""
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return printable(shorten(first))
+	return printable(strings.TrimPrefix(first, "jsonschema.Schema: <anonymous schema>: "))
 }
 
 // json writes a value of the file as JSON, in the order of the file.

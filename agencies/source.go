@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -38,7 +40,42 @@ func newSource(data []byte) (*source, *Fault) {
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\r", "\n")
-	return &source{data: data, lines: strings.Split(text, "\n")}, nil
+	return &source{data: joinSurrogates(data), lines: strings.Split(text, "\n")}, nil
+}
+
+// joinSurrogates rewrites the one thing that JSON can spell and YAML cannot: a character beyond U+FFFF as two escapes
+// (\ud83d\ude00), as many programs write it. Other files than JSON objects are left alone.
+func joinSurrogates(data []byte) []byte {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !bytes.Contains(bytes.ToLower(data), []byte(`\ud`)) {
+		return data
+	}
+	joined := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' || i+1 == len(data) {
+			joined = append(joined, data[i])
+			continue
+		}
+		if r := utf16.DecodeRune(escaped(data[i:]), escaped(data[min(i+6, len(data)):])); r != utf8.RuneError {
+			joined = fmt.Appendf(joined, `\U%08x`, r)
+			i += 11
+			continue
+		}
+		joined = append(joined, data[i], data[i+1])
+		i++
+	}
+	return joined
+}
+
+// escaped is the number of the escape (\uXXXX) that data begins with; -1 for none.
+func escaped(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	number, err := strconv.ParseUint(string(data[2:6]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return rune(number)
 }
 
 // badCharacter finds the first thing in data that no text file should hold; what is empty when there is none.
@@ -159,46 +196,48 @@ var grammarProblems = map[string]bool{
 	"did not find expected ',' or '}'":       true,
 }
 
-// hints say in a user's words what the parser's messages usually come from.
-var hints = map[string]string{
-	"mapping values are not allowed in this context": `a ": " where no key can stand; put text that holds one in quotes, or correct the indentation`,
-	"did not find expected key":                      "this does not continue what stands above; check the indentation and the quotes",
-	"did not find expected '-' indicator":            "a list goes on with '-' at the same indentation",
-	"did not find expected ',' or ']'":               "this [ is not closed, or a comma is missing in it",
-	"did not find expected ',' or '}'":               "this { is not closed, or a comma is missing in it",
-	"could not find expected ':'":                    "a key without ':' after it, or a text that is indented too little",
-	"found unexpected end of stream":                 "a quote is opened here and not closed",
-	"found character that cannot start any token":    "a value cannot begin with this character; put it in quotes",
-	"did not find expected <document start>":         "this belongs to nothing; check the indentation",
-	"did not find expected node content":             "a value is missing here",
+// hints say in a user's words what the parser's messages usually come from, and which characters of the line it may be.
+var hints = map[string]struct{ text, characters string }{
+	"mapping values are not allowed in this context": {`a ": " where no key can stand; put text that holds one in quotes, or correct the indentation`, ":"},
+	"did not find expected key":                      {"this does not continue what stands above; check the indentation and the quotes", ""},
+	"did not find expected '-' indicator":            {"a list goes on with '-' at the same indentation", ""},
+	"did not find expected ',' or ']'":               {"this [ is not closed, or a comma is missing in it", "["},
+	"did not find expected ',' or '}'":               {"this { is not closed, or a comma is missing in it", "{"},
+	"could not find expected ':'":                    {"a key without ':' after it, or a text that is indented too little", ""},
+	"found unexpected end of stream":                 {"a quote is opened here and not closed", "\"'"},
+	"found character that cannot start any token":    {"a value cannot begin with this character; put it in quotes", "@`%"},
+	"did not find expected <document start>":         {"this belongs to nothing; check the indentation", ""},
+	"did not find expected node content":             {"a value is missing here", ""},
 }
 
-// syntaxFault turns the parser's message into a fault with the best position that can be had: it names lines only, and for
-// a broken block the line where the block began.
+// syntaxFault turns the parser's message into a fault with the best position that can be had: it names lines only, for a
+// broken block the line where the block began, and for an unknown alias none.
 func (s *source) syntaxFault(problem string) *Fault {
 	line, message := splitProblem(problem)
+	hint := hints[message]
 	switch {
 	case message == "did not find expected key" || message == "did not find expected '-' indicator":
 		line = s.firstLineWith(message)
 	case grammarProblems[message]:
 		line++
+	case strings.HasPrefix(message, "unknown anchor '"):
+		name, _, _ := strings.Cut(strings.TrimPrefix(message, "unknown anchor '"), "'")
+		line = 1 + slices.IndexFunc(s.lines, func(line string) bool { return strings.Contains(line, "*"+name) })
+		hint.characters = "*"
 	}
 	where := s.clamp(place{line, 1})
 	text := s.lines[where.line-1]
 	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
-	where.column = len(indent) + 1
 	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
 		return &Fault{where.line, tab + 1, "a tab in the indentation; YAML wants spaces", ""}
 	}
-	if message == "mapping values are not allowed in this context" {
-		if colon := strings.LastIndex(strings.TrimRight(text, " ")+" ", ": "); colon >= 0 {
-			where.column = utf8.RuneCountInString(text[:colon]) + 1
-		}
+	where.column = len(indent) + 1
+	if last := strings.LastIndexAny(text, hint.characters); last >= 0 {
+		where.column = utf8.RuneCountInString(text[:last]) + 1
 	}
-	if hint, ok := hints[message]; ok {
-		message = hint
+	if hint.text != "" {
+		message = hint.text
 	}
-	where = s.clamp(where)
 	return &Fault{where.line, where.column, "not YAML: " + printable(message), ""}
 }
 

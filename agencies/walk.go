@@ -22,8 +22,11 @@ func (d *decoder) fault(where place, format string, args ...any) {
 	d.suggest(where, "", format, args...)
 }
 
+// full tells that no more faults are taken, so that none is worth any work.
+func (d *decoder) full() bool { return len(d.faults) > maxFaults }
+
 func (d *decoder) suggest(where place, suggestion, format string, args ...any) {
-	if len(d.faults) > maxFaults {
+	if d.full() {
 		return
 	}
 	if len(d.faults) == maxFaults {
@@ -155,7 +158,13 @@ func (d *decoder) object(n *yaml.Node, what string, keys []string) map[string]en
 
 // unknown reports a word that is none of those that there are.
 func (d *decoder) unknown(where place, kind, word string, words []string) {
-	suggestion := closest(word, words)
+	if d.full() {
+		return
+	}
+	suggestion := ""
+	if len(d.faults) < maxSuggestions {
+		suggestion = closest(word, words)
+	}
 	if meant := misnamed[word]; suggestion == "" && slices.Contains(words, meant) {
 		suggestion = meant
 	}
@@ -246,6 +255,10 @@ func (d *decoder) number(n *yaml.Node, what string, lowest, highest float64) *fl
 
 // integer reads a whole number between lowest and highest.
 func (d *decoder) integer(n *yaml.Node, what string, lowest, highest int) *int {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!float" {
+		d.fault(at(n), "%s must be a whole number, not %s", what, printable(shorten(n.Value)))
+		return nil
+	}
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" {
 		d.wrongType(n, what, "a whole number")
 		return nil

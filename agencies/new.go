@@ -1,0 +1,72 @@
+package agencies
+
+import (
+	"fmt"
+	"strings"
+)
+
+// starter is a whole agency with what one needs first, and the rest as comments that say how to go on.
+const starter = `# An agency: agents, and who may message or hand over to whom.
+#   bureau agency check FILE   finds mistakes, with line and column
+#   bureau agency show FILE    draws who may message whom
+#   bureau agency schema       prints a JSON Schema, for completion in an editor
+name: %[1]s
+description: Answers questions with the help of a researcher and an editor
+
+# What all agents are told, before their own instructions. Long texts can stand in a file beside this one:
+#   shared_instructions: {file: shared.md}
+shared_instructions: |
+  Answer in the user's language. Say what you do not know.
+
+# The agents' default model, provider/model. Without this line it is the configured one.
+# model: ollama/qwen3:8b
+
+agents: # the first is the one that the user talks to
+  Lead:
+    description: Talks with the user and delegates
+    instructions: |
+      Find out what the user needs. Ask Researcher for facts, and give it all that it has to know:
+      it does not see this conversation. Then answer in your own words.
+      When the user wants a text polished, hand over to Editor.
+  Researcher:
+    description: Finds facts
+    instructions: |
+      Answer the question that you are sent in a few sentences, with where you know it from.
+    # Tools that read the folder in which the program was started:
+    # tools: [read_file, list_directory, search_files]
+  Editor:
+    description: Polishes texts together with the user
+    # model: openai/gpt-5-mini              # another model than the others
+    # model_settings: {temperature: 0.7}    # also: %[2]s
+    instructions: |
+      Improve the text that the user is working on. Hand over to Lead when new facts are needed.
+
+# Whom the user may address. Without this line it is the first agent alone.
+entry_points: [Lead, Editor]
+
+communication_flows:
+  - Lead > Researcher        # Lead sends a message and waits for the answer; longer chains (A > B > C) are their edges
+  - Lead > Editor: handoff   # Lead gives the conversation away
+  - Editor > Lead: handoff
+  # A send tool of its own, whose parameters the sender must think about:
+  # - Editor > Researcher:
+  #     tool: check_fact
+  #     description: Have one statement checked
+  #     parameters:
+  #       urgency: {type: string, enum: [low, high], description: How soon}
+  #     required: [urgency]
+
+# The defaults of what one turn of the user may cost:
+# limits: {max_depth: %[3]d, max_runs: %[4]d, max_turn_calls: %[5]d, max_calls: %[6]d, max_handoffs: %[7]d}
+`
+
+// New is the text of a small working agency of this name, with comments that explain the format. The error says what is
+// wrong with the name.
+func New(name string) ([]byte, error) {
+	if wrong := agencyNameFault(name); wrong != "" {
+		return nil, fmt.Errorf("the agency's name %s %s", quote(name), wrong)
+	}
+	l := DefaultLimits
+	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs), nil
+}
