@@ -24,7 +24,6 @@ type Accumulator struct {
 	reasoning []byte
 	slots     []*callSlot
 	wire      map[string]json.RawMessage
-	finish    Finish
 	usage     history.Usage
 	hasUsage  bool
 }
@@ -87,9 +86,6 @@ func (a *Accumulator) Wire(name string, value json.RawMessage) {
 	a.wire[name] = value
 }
 
-// Finish notes why the reply ends; the last word counts.
-func (a *Accumulator) Finish(f Finish) { a.finish = f }
-
 // Usage notes what the request took so far; the last report counts, unless it is all zeros.
 func (a *Accumulator) Usage(u history.Usage) {
 	if a.hasUsage && u.Tokens() == 0 {
@@ -126,13 +122,12 @@ func (a *Accumulator) Call(p CallPart) {
 	}
 }
 
-// Reply tells what was held back and returns the whole. Calls stand in the order in which they were begun, with their
+// Reply tells what was held back and returns the whole, but for its Finish. Calls stand in the order in which they were begun, with their
 // arguments as they came; none at all are {}.
 func (a *Accumulator) Reply() Reply {
 	a.think.flush()
 	r := Reply{
-		Text: string(a.text), Reasoning: string(a.reasoning), Finish: a.finish,
-		Usage: a.usage, HasUsage: a.hasUsage, Wire: a.wire,
+		Text: string(a.text), Reasoning: string(a.reasoning), Usage: a.usage, HasUsage: a.hasUsage, Wire: a.wire,
 	}
 	if thinking, answer, ok := a.think.afterLiteralTag(r.Reasoning); ok {
 		a.addText(answer)

@@ -110,7 +110,19 @@ func (e *endpoint) chatURL() *url.URL {
 	if e.provider.APIVersion == "" {
 		return e.url("chat", "completions")
 	}
-	path := []string{"deployments", e.ref.Model, "chat", "completions"}
+	return e.azureURL("deployments", e.ref.Model, "chat", "completions")
+}
+
+// modelsURL is where the server lists what it offers.
+func (e *endpoint) modelsURL() *url.URL {
+	if e.provider.APIVersion == "" {
+		return e.url("models")
+	}
+	return e.azureURL("models")
+}
+
+// azureURL is an address in Azure's classic form, whose base may be given with or without /openai.
+func (e *endpoint) azureURL(path ...string) *url.URL {
 	if !strings.HasSuffix(strings.TrimRight(e.base.Path, "/"), "/openai") {
 		path = append([]string{"openai"}, path...)
 	}

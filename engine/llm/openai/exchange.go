@@ -59,7 +59,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		defer stop()
 		return nil, x.statusError(resp)
 	}
-	x.frames = newFrames(&watchedBody{answer, x.watch}, x.watch.first)
+	x.frames = newFrames(&watchedBody{Reader: answer, watch: x.watch})
 	resp.Body = &frameBody{Reader: x.frames, close: func() error {
 		stop()
 		return answer.Close()
@@ -142,7 +142,7 @@ func (x *exchange) readError(err error) error {
 		return protocol("%s answered with something that is no event stream: %s", where, safeText(string(sample), 80))
 	case errors.Is(err, errBroken):
 		return protocol("%s sent broken JSON: %s", where, safeText(string(sample), 80))
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, errTooLong), errors.Is(err, errTooMuch):
 		return protocol("%s: %v", where, err)
 	case errors.Is(err, errNoBody):
 		return &llm.Error{Kind: llm.KindEmpty, Ref: x.ref, Message: where + " answered with an empty body", Err: err}
@@ -162,16 +162,20 @@ func (e *endpoint) baseHint() string {
 	return "check the provider's base URL"
 }
 
-// watchedBody tells the watchdog of every byte.
+// watchedBody tells the watchdog of every byte, and ends what has no end.
 type watchedBody struct {
 	io.Reader
 	watch *watchdog
+	total int64
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if n > 0 {
 		b.watch.bytes()
+	}
+	if b.total += int64(n); b.total > maxAnswer {
+		return n, errTooMuch
 	}
 	return n, err
 }

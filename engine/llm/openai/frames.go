@@ -7,12 +7,16 @@ import (
 	"io"
 )
 
-// maxLine bounds a line, an event and a JSON body.
-const maxLine = 16 << 20
+// maxLine bounds a line, an event and a JSON body; maxAnswer all that comes in one answer.
+const (
+	maxLine   = 16 << 20
+	maxAnswer = 256 << 20
+)
 
 // Errors of what came where an event stream was expected; the exchange puts them into words.
 var (
 	errTooLong   = errors.New("a line of the stream is longer than 16 MiB")
+	errTooMuch   = errors.New("the answer is larger than 256 MiB")
 	errWebPage   = errors.New("a web page")
 	errNotStream = errors.New("no event stream")
 	errBroken    = errors.New("broken JSON")
@@ -33,8 +37,6 @@ type frames struct {
 	sniffed bool
 	json    *json.Decoder // of a plain JSON body
 
-	// first is called once, when the first event is there.
-	first func()
 	// count of events given out; whole when they came as a plain JSON body; done after [DONE].
 	count int
 	whole bool
@@ -43,9 +45,7 @@ type frames struct {
 	sample []byte
 }
 
-func newFrames(body io.Reader, first func()) *frames {
-	return &frames{src: lines{r: body}, first: first}
-}
+func newFrames(body io.Reader) *frames { return &frames{src: lines{r: body}} }
 
 // Read gives out the lines. Its error is io.EOF at a proper end, one of the above, or that of the body.
 func (f *frames) Read(p []byte) (int, error) {
@@ -236,9 +236,6 @@ func (f *frames) emitError(value []byte) {
 
 // emit gives out one value on one line.
 func (f *frames) emit(value []byte) {
-	if f.count == 0 {
-		f.first()
-	}
 	f.count++
 	f.out = append(f.out, "data: "...)
 	start := len(f.out)

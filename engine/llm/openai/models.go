@@ -70,17 +70,6 @@ func isAnswer(err error) bool {
 	return errors.As(err, &e) && (e.Kind == llm.KindNotFound || e.Kind == llm.KindProtocol)
 }
 
-func (e *endpoint) modelsURL() *url.URL {
-	if e.provider.APIVersion == "" {
-		return e.url("models")
-	}
-	u := e.url("openai", "models")
-	query := u.Query()
-	query.Set("api-version", e.provider.APIVersion)
-	u.RawQuery = query.Encode()
-	return u
-}
-
 func (e *endpoint) list(ctx context.Context, from *url.URL) ([]ModelInfo, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {

@@ -147,8 +147,8 @@ type answer struct {
 	accumulator *llm.Accumulator
 	// reason is why the server says that the answer ends, in its own word; empty until it says so.
 	reason string
-	// chosen: some frame was one of a chat completion.
-	chosen bool
+	// chosen: some frame was one of a chat completion; begun: one had a token in it.
+	chosen, begun bool
 	// details of the reasoning, to be sent back as they came.
 	details details
 	field   string // that the reasoning comes in
@@ -179,7 +179,7 @@ func (a *answer) read(stream *goopenai.ChatCompletionStream) error {
 }
 
 func isProtocolFault(err error) bool {
-	return errors.Is(err, errBroken) || errors.Is(err, errTooLong)
+	return errors.Is(err, errBroken) || errors.Is(err, errTooLong) || errors.Is(err, errTooMuch)
 }
 
 // take takes one chunk.
@@ -209,7 +209,7 @@ func (a *answer) take(c *chunk, raw []byte) error {
 // isFault tells whether the error field of a chunk says something.
 func isFault(raw json.RawMessage) bool {
 	switch string(raw) {
-	case "", "null", `""`, "{}", "[]", "false":
+	case "", "null", `""`, "{}", "[]", "false", "0":
 		return false
 	}
 	return true
@@ -219,6 +219,10 @@ func (a *answer) takeChoice(c *choice) {
 	a.takeDelta(&c.Delta)
 	a.takeDelta(&c.Message)
 	a.takeUsage(c.Usage)
+	if !a.begun && a.accumulator.Started() {
+		a.begun = true
+		a.watch.first()
+	}
 	if c.FinishReason != "" {
 		a.reason = strings.ToLower(string(c.FinishReason))
 		a.watch.finishing()

@@ -74,6 +74,8 @@ func TestSilence(t *testing.T) {
 		{name: "headers and no body", limits: limits, headers: time.Second, wantAfter: long, kind: llm.KindTimeout, message: "sent nothing"},
 		{name: "keep-alives are no token", limits: limits, steps: []step{{30 * time.Second, ": ping\n\n"}, {20 * time.Second, ": ping\n\n"}, {20 * time.Second, ": ping\n\n"}},
 			wantAfter: long, kind: llm.KindTimeout, message: "sent nothing"},
+		{name: "frames without a token are none", limits: limits, steps: []step{{30 * time.Second, piece(`{"role":"assistant","content":""}`)}, {25 * time.Second, say("hi") + done}},
+			wantAfter: 55 * time.Second, text: "hi"},
 		{name: "silence after a token", limits: limits, steps: []step{{50 * time.Second, say("hi")}}, wantAfter: 60 * time.Second, kind: llm.KindTimeout, text: "hi",
 			message: "went silent in the middle of the answer for 10s"},
 		{name: "keep-alives are no silence", limits: limits, steps: []step{text, {8 * time.Second, ": ping\n\n"}, {8 * time.Second, ": ping\n\n"}, {8 * time.Second, finish("stop") + done}},
@@ -169,6 +171,26 @@ func TestCancelReachesTheServer(t *testing.T) {
 	}
 	for s.Open() > 0 {
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// endless is a body of comments without end.
+type endless struct{ line []byte }
+
+func (e endless) Read(p []byte) (int, error) { return copy(p, e.line), nil }
+
+func TestAnswerWithoutEnd(t *testing.T) {
+	t.Parallel()
+	m := modelOf(t, "http://127.0.0.1:9/v1", func(c *openai.Config) {
+		c.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			body := io.MultiReader(strings.NewReader(say("hi")), endless{[]byte(":" + strings.Repeat("x", 1<<13) + "\n")})
+			return streamed(io.NopCloser(body)), nil
+		})
+	})
+	reply, err := m.Stream(context.Background(), hello, func(llm.Delta) {})
+	checkError(t, err, rawCase{kind: llm.KindProtocol, message: []string{"256 MiB"}})
+	if reply.Text != "hi" {
+		t.Errorf("text %q", reply.Text)
 	}
 }
 
