@@ -22,7 +22,7 @@ type place struct{ line, column int }
 
 func at(n *yaml.Node) place { return place{n.Line, n.Column} }
 
-// source is the text of an agency file.
+// source is the text of an agency file: as the parser reads it, and in lines as a user sees it.
 type source struct {
 	data  []byte
 	lines []string
@@ -38,17 +38,21 @@ func newSource(data []byte) (*source, *Fault) {
 	if where, what := badCharacter(data); what != "" {
 		return nil, &Fault{where.line, where.column, what, ""}
 	}
+	isJSON := bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
+	if isJSON {
+		data = spacesForTabs(data)
+	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\r", "\n")
-	return &source{data: joinSurrogates(data), lines: strings.Split(text, "\n")}, nil
+	if isJSON {
+		data = plainEscapes(data)
+	}
+	return &source{data: data, lines: strings.Split(text, "\n")}, nil
 }
 
-// joinSurrogates rewrites the one thing that JSON can spell and YAML cannot: a character beyond U+FFFF as two escapes
-// (\ud83d\ude00), as many programs write it. Other files than JSON objects are left alone.
-func joinSurrogates(data []byte) []byte {
-	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !bytes.Contains(bytes.ToLower(data), []byte(`\ud`)) {
-		return data
-	}
+// plainEscapes rewrites the escapes that JSON has and the YAML parser has not: a character beyond U+FFFF as two of them
+// (\ud83d\ude00), and \/. Many programs write both.
+func plainEscapes(data []byte) []byte {
 	joined := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {
 		if data[i] != '\\' || i+1 == len(data) {
@@ -60,10 +64,26 @@ func joinSurrogates(data []byte) []byte {
 			i += 11
 			continue
 		}
-		joined = append(joined, data[i], data[i+1])
+		if data[i+1] != '/' {
+			joined = append(joined, '\\')
+		}
+		joined = append(joined, data[i+1])
 		i++
 	}
 	return joined
+}
+
+// spacesForTabs makes each tab at the start of a line one space, so that columns stay: JSON may be indented with tabs.
+func spacesForTabs(data []byte) []byte {
+	data = bytes.Clone(data)
+	indentation := true
+	for i, b := range data {
+		if indentation && b == '\t' {
+			data[i] = ' '
+		}
+		indentation = b == '\n' || b == '\r' || indentation && (b == ' ' || b == '\t')
+	}
+	return data
 }
 
 // escaped is the number of the escape (\uXXXX) that data begins with; -1 for none.
@@ -207,6 +227,7 @@ var hints = map[string]struct{ text, characters string }{
 	"found unexpected end of stream":                 {"a quote is opened here and not closed", "\"'"},
 	"found character that cannot start any token":    {"a value cannot begin with this character; put it in quotes", "@`%"},
 	"did not find expected <document start>":         {"this belongs to nothing; check the indentation", ""},
+	"found unknown escape character":                 {`an unknown escape in double quotes; write \\ for a backslash, or use single quotes`, `\`},
 	"did not find expected node content":             {"a value is missing here", ""},
 }
 
