@@ -93,6 +93,7 @@ func (f *frames) sniff() {
 		f.sample = f.src.sample()
 	case c == '{' || c == '[':
 		f.whole = true
+		f.sample = f.src.buffered()
 		f.json = json.NewDecoder(io.LimitReader(&f.src, maxLine))
 	}
 }

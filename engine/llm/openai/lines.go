@@ -105,6 +105,11 @@ func (l *lines) sample() []byte {
 	for l.err == nil && l.end-l.start < 512 {
 		l.fill()
 	}
+	return l.buffered()
+}
+
+// buffered returns the beginning of what is there.
+func (l *lines) buffered() []byte {
 	return append([]byte(nil), l.buf[l.start:min(l.end, l.start+512)]...)
 }
 

@@ -67,6 +67,6 @@ func framingCases() []rawCase {
 		{name: "JSON of something else", ctype: "application/json", raw: `{"status":"ok"}`, kind: llm.KindProtocol, message: []string{"no chat completion"}},
 		{name: "lines of Ollama's own protocol", ctype: "application/x-ndjson",
 			raw: `{"model":"m","message":{"role":"assistant","content":"hi"},"done":false}` + "\n" + `{"model":"m","done":true}` + "\n", kind: llm.KindProtocol},
-		{name: "broken JSON body", ctype: "application/json", raw: `{malformed json: <<<chaos>>>`, kind: llm.KindProtocol, message: []string{"broken JSON"}},
+		{name: "broken JSON body", ctype: "application/json", raw: `{malformed json: <<<chaos>>>`, kind: llm.KindProtocol, message: []string{"broken JSON: {malformed json"}},
 	}
 }
