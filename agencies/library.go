@@ -74,7 +74,10 @@ func Find(ref string, places Places, known Known) (*Agency, error) {
 	if strings.ContainsAny(ref, "/"+string(filepath.Separator)) || slices.Contains(endings, strings.ToLower(filepath.Ext(ref))) {
 		path := ref
 		if places.Work != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(places.Work, path)
+			// Where the process stands in that folder, errors show the path as it was typed.
+			if here, err := os.Getwd(); err != nil || here != filepath.Clean(places.Work) {
+				path = filepath.Join(places.Work, path)
+			}
 		}
 		return Load(path, known)
 	}

@@ -198,3 +198,17 @@ func TestFilesStayInTheFolder(t *testing.T) {
 		t.Errorf("a script outside: %v", err)
 	}
 }
+
+func TestErrorsShowThePathAsTyped(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	write(t, folder, "broken.yaml", "name: t\n")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = agencies.Find("broken.yaml", agencies.Places{Work: here}, everything)
+	if err == nil || !strings.HasPrefix(err.Error(), "broken.yaml:1:1: the agency has no agents") {
+		t.Errorf("%v", err)
+	}
+}
