@@ -27,8 +27,8 @@ const (
 // SQLite waits by itself for most locks, and not for all: a change of the journal mode, a recovery, or a snapshot that has aged
 // fail at once. So its own wait is short and retry is around it, which also looks at the context.
 var (
-	filePragmas   = []string{"busy_timeout(1000)", pageSize}
-	writerPragmas = []string{"busy_timeout(1000)", "synchronous(normal)", "foreign_keys(on)", "wal_autocheckpoint(2000)",
+	copyPragmas   = []string{"busy_timeout(1000)"}
+	writerPragmas = []string{"busy_timeout(1000)", pageSize, "synchronous(normal)", "foreign_keys(on)", "wal_autocheckpoint(2000)",
 		"journal_size_limit(16777216)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(on)"}
 )
@@ -188,9 +188,42 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	})
 }
 
+// view reads: outside of a transaction, or within one that sees a single state of the file.
+type view struct {
+	pool *pool
+	tx   *sql.Tx
+}
+
+// snapshot runs f on one state of the file, which also spares each query in it the locks of a transaction of its own. f uses these
+// queries and no others: a connection that a snapshot has must not wait for one to prepare on.
+func (s *Store) snapshot(ctx context.Context, queries []string, f func(view) error) error {
+	for _, query := range queries {
+		if _, err := s.reader.stmt(ctx, query); err != nil {
+			return err
+		}
+	}
+	t, err := s.reader.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	err = f(view{s.reader, t})
+	if end := t.Rollback(); !errors.Is(end, sql.ErrTxDone) { // a context that ended has ended it
+		err = errors.Join(err, end)
+	}
+	return err
+}
+
+func (v view) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	st, err := v.pool.stmt(ctx, query)
+	if err != nil || v.tx == nil {
+		return st, err
+	}
+	return v.tx.StmtContext(ctx, st), nil
+}
+
 // query calls each for every row.
-func (s *Store) query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
-	st, err := s.reader.stmt(ctx, query)
+func (v view) query(ctx context.Context, query string, args []any, each func(scan func(...any) error) error) error {
+	st, err := v.stmt(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -207,8 +240,8 @@ func (s *Store) query(ctx context.Context, query string, args []any, each func(s
 }
 
 // row runs a query of one row; without one it returns ErrNotFound.
-func (s *Store) row(ctx context.Context, query string, args []any, dest ...any) error {
-	st, err := s.reader.stmt(ctx, query)
+func (v view) row(ctx context.Context, query string, args []any, dest ...any) error {
+	st, err := v.stmt(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -218,3 +251,6 @@ func (s *Store) row(ctx context.Context, query string, args []any, dest ...any) 
 	}
 	return err
 }
+
+// view reads outside of a transaction.
+func (s *Store) view() view { return view{pool: s.reader} }

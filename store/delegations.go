@@ -41,32 +41,38 @@ const (
 		ORDER BY m.id DESC LIMIT 1`
 )
 
+// delegationQueries are all that the reading of delegations takes.
+var delegationQueries = []string{selectOwner, selectCallRun, selectChildren, selectRunEnds, selectRunFacts, selectRunUsage, selectLastTask}
+
 // Delegations tells of the nested runs that these calls started, in the order of the calls. A call that started none is left out.
-func (s *Store) Delegations(ctx context.Context, session string, callIDs []string) ([]history.Delegation, error) {
-	found, err := s.delegations(ctx, session, callIDs)
+func (s *Store) Delegations(ctx context.Context, session string, callIDs []string) (found []history.Delegation, err error) {
+	err = s.snapshot(ctx, delegationQueries, func(v view) error {
+		live, err := s.live(ctx, v, session)
+		if err != nil {
+			return err
+		}
+		found, err = v.delegations(ctx, session, callIDs, live)
+		return err
+	})
 	if err != nil {
 		return nil, s.explain("read delegations", err)
 	}
 	return found, nil
 }
 
-func (s *Store) delegations(ctx context.Context, session string, callIDs []string) ([]history.Delegation, error) {
-	live, err := s.live(ctx, session)
-	if err != nil {
-		return nil, err
-	}
+func (v view) delegations(ctx context.Context, session string, callIDs []string, live bool) ([]history.Delegation, error) {
 	started := map[string]string{} // the run of a call
 	listed := map[string]bool{}    // runs whose children are in started
 	var found []history.Delegation
 	for _, callID := range callIDs {
 		var parent string
-		err := s.row(ctx, selectCallRun, []any{session, callID}, &parent)
+		err := v.row(ctx, selectCallRun, []any{session, callID}, &parent)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}
 		if err == nil && !listed[parent] {
 			listed[parent] = true
-			err = s.children(ctx, session, parent, started)
+			err = v.children(ctx, session, parent, started)
 		}
 		if err != nil {
 			return nil, err
@@ -75,7 +81,7 @@ func (s *Store) delegations(ctx context.Context, session string, callIDs []strin
 		if !ok {
 			continue
 		}
-		d, err := s.delegation(ctx, session, run, live)
+		d, err := v.delegation(ctx, session, run, live)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +91,8 @@ func (s *Store) delegations(ctx context.Context, session string, callIDs []strin
 }
 
 // children adds the runs right below a run to started, by the calls that started them. Of several runs of one call, the first counts.
-func (s *Store) children(ctx context.Context, session, parent string, started map[string]string) error {
-	return s.query(ctx, selectChildren, []any{session, parent}, func(scan func(...any) error) error {
+func (v view) children(ctx context.Context, session, parent string, started map[string]string) error {
+	return v.query(ctx, selectChildren, []any{session, parent}, func(scan func(...any) error) error {
 		var run, callID string
 		if err := scan(&run, &callID); err != nil {
 			return err
@@ -99,26 +105,28 @@ func (s *Store) children(ctx context.Context, session, parent string, started ma
 }
 
 // LastDelegation is the nested run in a conversation that began last; ErrNotFound when there is none.
-func (s *Store) LastDelegation(ctx context.Context, session string, t history.Thread) (history.Delegation, error) {
-	var run string
-	err := s.row(ctx, selectLastTask, []any{session, t.A, t.B}, &run)
-	var live bool
-	if err == nil {
-		live, err = s.live(ctx, session)
-	}
-	var d history.Delegation
-	if err == nil {
-		d, err = s.delegation(ctx, session, run, live)
-	}
+func (s *Store) LastDelegation(ctx context.Context, session string, t history.Thread) (d history.Delegation, err error) {
+	err = s.snapshot(ctx, delegationQueries, func(v view) error {
+		var run string
+		if err := v.row(ctx, selectLastTask, []any{session, t.A, t.B}, &run); err != nil {
+			return err
+		}
+		live, err := s.live(ctx, v, session)
+		if err != nil {
+			return err
+		}
+		d, err = v.delegation(ctx, session, run, live)
+		return err
+	})
 	if err != nil {
 		return history.Delegation{}, s.explain(fmt.Sprintf("last delegation between %s and %s", t.A, t.B), err)
 	}
 	return d, nil
 }
 
-func (s *Store) delegation(ctx context.Context, session, run string, live bool) (history.Delegation, error) {
+func (v view) delegation(ctx context.Context, session, run string, live bool) (history.Delegation, error) {
 	var ends []history.Message
-	err := s.query(ctx, selectRunEnds, []any{session, run}, func(scan func(...any) error) error {
+	err := v.query(ctx, selectRunEnds, []any{session, run}, func(scan func(...any) error) error {
 		m, err := scanMessage(scan)
 		ends = append(ends, m)
 		return err
@@ -135,10 +143,10 @@ func (s *Store) delegation(ctx context.Context, session, run string, live bool) 
 		From: first.CallerAgent, To: first.Agent, Task: first.Content, StartedAt: first.CreatedAt, FirstID: first.ID,
 	}
 	var answered bool
-	if err := s.row(ctx, selectRunFacts, []any{session, run, first.ParentCallID}, &d.Tool, &answered, &d.Tools); err != nil {
+	if err := v.row(ctx, selectRunFacts, []any{session, run, first.ParentCallID}, &d.Tool, &answered, &d.Tools); err != nil {
 		return history.Delegation{}, err
 	}
-	if d.Usage, err = s.runUsage(ctx, session, run); err != nil {
+	if d.Usage, err = v.runUsage(ctx, session, run); err != nil {
 		return history.Delegation{}, err
 	}
 	d.Status = runStatus(last, live && !answered)

@@ -24,7 +24,7 @@ const (
 // Draft returns what was typed and queued, and not sent, in a session; nothing when there is none. The key is the session's id, or
 // whatever a session that is not stored yet is known by.
 func (s *Store) Draft(ctx context.Context, key string) (text string, queue []byte, err error) {
-	err = s.row(ctx, selectDraft, []any{key}, &text, &queue)
+	err = s.view().row(ctx, selectDraft, []any{key}, &text, &queue)
 	if errors.Is(err, ErrNotFound) {
 		return "", nil, nil
 	}
@@ -45,7 +45,7 @@ func (s *Store) SaveDraft(ctx context.Context, key, text string, queue []byte) e
 // Inputs returns the user's inputs, newest first, at most limit.
 func (s *Store) Inputs(ctx context.Context, limit int) ([]string, error) {
 	var found []string
-	err := s.query(ctx, selectInputs, []any{limit}, func(scan func(...any) error) error {
+	err := s.view().query(ctx, selectInputs, []any{limit}, func(scan func(...any) error) error {
 		var text string
 		err := scan(&text)
 		found = append(found, text)

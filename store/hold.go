@@ -136,9 +136,9 @@ func readOwner(t *tx, session string) (owner, bool, error) {
 }
 
 // live tells whether a live process holds a session.
-func (s *Store) live(ctx context.Context, session string) (bool, error) {
+func (s *Store) live(ctx context.Context, v view, session string) (bool, error) {
 	var c ownerColumns
-	err := s.row(ctx, selectOwner, []any{session}, c.dest()...)
+	err := v.row(ctx, selectOwner, []any{session}, c.dest()...)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

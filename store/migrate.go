@@ -39,17 +39,9 @@ func embeddedMigrations() []migration {
 
 // migrate brings the file to the version of the last step. All steps that are due run in one transaction, so that a failure
 // leaves the file as it was; before that, a file with content is copied beside itself.
-func migrate(ctx context.Context, path string, steps []migration) error {
-	p, err := newPool(path, 1, filePragmas...)
-	if err != nil {
-		return err
-	}
-	err = retry(ctx, func() error { return migrateOnce(ctx, p.db, path, steps) })
-	return errors.Join(err, p.close())
-}
-
-func migrateOnce(ctx context.Context, db *sql.DB, path string, steps []migration) error {
-	version, err := fileVersion(ctx, db, path, len(steps))
+func (s *Store) migrate(ctx context.Context, steps []migration) error {
+	db := s.writer.db // one connection: what is switched off is so for the migration
+	version, err := fileVersion(ctx, db, s.path, len(steps))
 	if err != nil {
 		return err
 	}
@@ -59,21 +51,29 @@ func migrateOnce(ctx context.Context, db *sql.DB, path string, steps []migration
 	}
 	if mode != "wal" {
 		return &Error{
-			Op: "open", Path: path, Err: fmt.Errorf("its file system does not allow a write-ahead log (journal mode %s)", mode),
+			Op: "open", Path: s.path, Err: fmt.Errorf("its file system does not allow a write-ahead log (journal mode %s)", mode),
 			Hint: "choose a file on a local disk with --db",
 		}
 	}
 	if version == len(steps) {
 		return nil
 	}
+	// A step that builds a table anew must not take along what refers to the old one.
+	if _, err := db.ExecContext(ctx, "PRAGMA foreign_keys = off"); err != nil {
+		return err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := upgrade(ctx, tx, path, steps); err != nil {
+	if err := upgrade(ctx, tx, s.path, steps); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "PRAGMA foreign_keys = on")
+	return err
 }
 
 type querier interface {
@@ -143,7 +143,7 @@ func backup(ctx context.Context, path string, version int) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	p, err := newPool(path, 1, filePragmas...)
+	p, err := newPool(path, 1, copyPragmas...)
 	if err != nil {
 		return err
 	}

@@ -12,17 +12,13 @@ const (
 	insertRequest = `INSERT INTO requests (session_id, run_id, trace_id, agent, provider, model, input_tokens, output_tokens, cached_tokens,
 		reasoning_tokens, cost, started_at, ended_at, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// sums has no cost when one of the requests has none.
-	sums = `coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(reasoning_tokens), 0),
-		count(*), CASE WHEN count(cost) = count(*) THEN sum(cost) END`
+	selectUsageBy = `SELECT agent, provider, model, input_tokens, output_tokens, cached_tokens, reasoning_tokens, requests, cost
+		FROM usage WHERE session_id = ? ORDER BY first_id`
 
-	selectUsage = `SELECT ` + sums + ` FROM requests INDEXED BY requests_run WHERE session_id = ?`
-
-	selectUsageBy = `SELECT agent, provider, model, ` + sums + ` FROM requests INDEXED BY requests_agent WHERE session_id = ?
-		GROUP BY agent, provider, model ORDER BY min(id)`
-
-	selectRunUsage = below + `SELECT ` + sums + ` FROM below CROSS JOIN requests r INDEXED BY requests_run
-		ON r.session_id = ?1 AND r.run_id = below.run`
+	// selectRunUsage has no cost when one of the requests has none.
+	selectRunUsage = below + `SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cached_tokens), 0),
+		coalesce(sum(reasoning_tokens), 0), count(*), CASE WHEN count(cost) = count(*) THEN sum(cost) END
+		FROM below CROSS JOIN requests r INDEXED BY requests_run ON r.session_id = ?1 AND r.run_id = below.run`
 
 	selectLastRequest = `SELECT id, session_id, run_id, trace_id, agent, provider, model, input_tokens, output_tokens, cached_tokens,
 		reasoning_tokens, cost, started_at, ended_at, outcome FROM requests INDEXED BY requests_agent
@@ -48,7 +44,7 @@ func (s *Store) RecordRequest(ctx context.Context, r *history.Request) error {
 	return s.explain("record request", orphan(err, r.SessionID))
 }
 
-// usageColumns takes sums.
+// usageColumns takes what requests took together.
 type usageColumns struct {
 	history.Usage
 	cost sql.NullFloat64
@@ -66,27 +62,25 @@ func (c *usageColumns) usage() history.Usage {
 }
 
 // Usage is what all requests of a session took.
-func (s *Store) Usage(ctx context.Context, session string) (history.Usage, error) {
-	return s.usage(ctx, selectUsage, session)
+func (s *Store) Usage(ctx context.Context, session string) (total history.Usage, err error) {
+	parts, err := s.UsageBy(ctx, session)
+	for _, part := range parts {
+		total = total.Add(part.Usage)
+	}
+	return total, err
 }
 
 // runUsage is what a run with all below it took.
-func (s *Store) runUsage(ctx context.Context, session, runID string) (history.Usage, error) {
-	return s.usage(ctx, selectRunUsage, session, runID)
-}
-
-func (s *Store) usage(ctx context.Context, query string, args ...any) (history.Usage, error) {
+func (v view) runUsage(ctx context.Context, session, runID string) (history.Usage, error) {
 	var c usageColumns
-	if err := s.row(ctx, query, args, c.dest()...); err != nil {
-		return history.Usage{}, s.explain("sum up usage", err)
-	}
-	return c.usage(), nil
+	err := v.row(ctx, selectRunUsage, []any{session, runID}, c.dest()...)
+	return c.usage(), err
 }
 
 // UsageBy is what the requests of a session took, by agent and model, in the order of their first requests.
 func (s *Store) UsageBy(ctx context.Context, session string) ([]AgentUsage, error) {
 	var found []AgentUsage
-	err := s.query(ctx, selectUsageBy, []any{session}, func(scan func(...any) error) error {
+	err := s.view().query(ctx, selectUsageBy, []any{session}, func(scan func(...any) error) error {
 		var a AgentUsage
 		var c usageColumns
 		err := scan(append([]any{&a.Agent, &a.Provider, &a.Model}, c.dest()...)...)
@@ -105,7 +99,7 @@ func (s *Store) LastRequest(ctx context.Context, session, agent string) (history
 	var r history.Request
 	var cost sql.NullFloat64
 	u := &r.Usage
-	err := s.row(ctx, selectLastRequest, []any{session, agent}, &r.ID, &r.SessionID, &r.RunID, &r.TraceID, &r.Agent, &r.Provider, &r.Model,
+	err := s.view().row(ctx, selectLastRequest, []any{session, agent}, &r.ID, &r.SessionID, &r.RunID, &r.TraceID, &r.Agent, &r.Provider, &r.Model,
 		&u.InputTokens, &u.OutputTokens, &u.CachedTokens, &u.ReasoningTokens, &cost, &r.StartedAt, &r.EndedAt, &r.Outcome)
 	if err != nil {
 		return history.Request{}, s.explain(fmt.Sprintf("last request of %s", agent), err)

@@ -139,7 +139,7 @@ var errEnough = errors.New("enough")
 
 func (s *Store) sessions(ctx context.Context, f SessionFilter, query string, args ...any) ([]history.Session, error) {
 	var found []history.Session
-	err := s.query(ctx, query, args, func(scan func(...any) error) error {
+	err := s.view().query(ctx, query, args, func(scan func(...any) error) error {
 		var v history.Session
 		var path, model any
 		var o ownerColumns

@@ -55,11 +55,11 @@ func open(ctx context.Context, path string, steps []migration, opts ...Option) (
 	if err := createFile(abs); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, abs, steps); err != nil {
-		return nil, explain(op, abs, err)
-	}
 	if s.writer, err = newPool(abs, 1, writerPragmas...); err != nil {
 		return nil, explain(op, abs, err)
+	}
+	if err := retry(ctx, func() error { return s.migrate(ctx, steps) }); err != nil {
+		return nil, errors.Join(explain(op, abs, err), s.writer.close())
 	}
 	if s.reader, err = newPool(abs, readers, readerPragmas...); err != nil {
 		return nil, errors.Join(explain(op, abs, err), s.writer.close())

@@ -38,24 +38,11 @@ const (
 	selectRun = below + `SELECT ` + selectColumns + ` FROM messages WHERE id IN (
 		SELECT m.id FROM below CROSS JOIN messages m INDEXED BY messages_run ON m.session_id = ?1 AND m.run_id = below.run) ORDER BY id`
 
-	// selectConversations steps from the first row of a pair to the first row of the next one.
-	selectConversations = `WITH RECURSIVE first (id) AS (
-			SELECT (SELECT id FROM messages INDEXED BY messages_pair WHERE session_id = ?1 AND caller_agent IS NOT NULL
-				ORDER BY min(agent, caller_agent), max(agent, caller_agent), id LIMIT 1)
-			UNION ALL
-			SELECT coalesce(
-				(SELECT n.id FROM messages n INDEXED BY messages_pair WHERE n.session_id = ?1 AND n.caller_agent IS NOT NULL
-					AND min(n.agent, n.caller_agent) = min(f.agent, f.caller_agent) AND max(n.agent, n.caller_agent) > max(f.agent, f.caller_agent)
-					ORDER BY max(n.agent, n.caller_agent), n.id LIMIT 1),
-				(SELECT n.id FROM messages n INDEXED BY messages_pair WHERE n.session_id = ?1 AND n.caller_agent IS NOT NULL
-					AND min(n.agent, n.caller_agent) > min(f.agent, f.caller_agent)
-					ORDER BY min(n.agent, n.caller_agent), max(n.agent, n.caller_agent), n.id LIMIT 1))
-			FROM first CROSS JOIN messages f ON f.id = first.id
-		)
-		SELECT f.id, f.agent, f.caller_agent, (SELECT max(m.id) ` + samePair + `), (SELECT count(*) ` + samePair + `)
-		FROM first CROSS JOIN messages f ON f.id = first.id ORDER BY f.id`
-	samePair = `FROM messages m INDEXED BY messages_pair WHERE m.session_id = ?1 AND m.caller_agent IS NOT NULL
-		AND min(m.agent, m.caller_agent) = min(f.agent, f.caller_agent) AND max(m.agent, m.caller_agent) = max(f.agent, f.caller_agent)`
+	selectConversations = `SELECT c.a, c.b, (SELECT min(id) ` + samePair + `) AS first, (SELECT max(id) ` + samePair + `), c.messages
+		FROM pair_counts c WHERE c.session_id = ?1 ORDER BY first`
+	// samePair takes the names with a plus: a column's affinity would keep the index of an expression from being used.
+	samePair = `FROM messages INDEXED BY messages_pair WHERE session_id = ?1 AND caller_agent IS NOT NULL
+		AND min(agent, caller_agent) = +c.a AND max(agent, caller_agent) = +c.b`
 )
 
 // Rows returns the newest rows of a thread with an id below before (0: no bound), newest first, at most limit.
@@ -107,7 +94,7 @@ func (s *Store) Row(ctx context.Context, id int64) (history.Message, error) {
 func (s *Store) messages(ctx context.Context, about int, query string, args ...any) ([]history.Message, error) {
 	found := make([]history.Message, 0, min(max(about, 0), 1000))
 	streaming := false
-	err := s.query(ctx, query, args, func(scan func(...any) error) error {
+	err := s.view().query(ctx, query, args, func(scan func(...any) error) error {
 		m, err := scanMessage(scan)
 		streaming = streaming || m.Status == history.StatusStreaming
 		found = append(found, m)
@@ -124,7 +111,7 @@ func (s *Store) messages(ctx context.Context, about int, query string, args ...a
 
 // settle marks the streaming rows that nobody brings up to date any more. All rows are of one session.
 func (s *Store) settle(ctx context.Context, rows []history.Message) error {
-	live, err := s.live(ctx, rows[0].SessionID)
+	live, err := s.live(ctx, s.view(), rows[0].SessionID)
 	if err != nil || live {
 		return err
 	}
@@ -145,18 +132,16 @@ func settled(st history.Status) history.Status {
 // CallTaken tells whether a call with that id is on record in the session.
 func (s *Store) CallTaken(ctx context.Context, session, callID string) (bool, error) {
 	var taken bool
-	err := s.row(ctx, selectCallTaken, []any{session, callID}, &taken)
+	err := s.view().row(ctx, selectCallTaken, []any{session, callID}, &taken)
 	return taken, s.explain("look for a call", err)
 }
 
 // Conversations lists the pairs of agents that have talked in a session, in the order of their first row.
 func (s *Store) Conversations(ctx context.Context, session string) ([]history.Conversation, error) {
 	var found []history.Conversation
-	err := s.query(ctx, selectConversations, []any{session}, func(scan func(...any) error) error {
+	err := s.view().query(ctx, selectConversations, []any{session}, func(scan func(...any) error) error {
 		var c history.Conversation
-		var agent, caller string
-		err := scan(&c.FirstID, &agent, &caller, &c.LastID, &c.Rows)
-		c.Thread = history.Pair(agent, caller)
+		err := scan(&c.Thread.A, &c.Thread.B, &c.FirstID, &c.LastID, &c.Rows)
 		found = append(found, c)
 		return err
 	})

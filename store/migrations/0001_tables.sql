@@ -44,11 +44,24 @@ CREATE INDEX messages_run ON messages (session_id, run_id);
 CREATE INDEX messages_child ON messages (session_id, parent_run_id, run_id) WHERE parent_run_id IS NOT NULL;
 CREATE INDEX messages_call ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 
+-- How many rows a pair has: the one thing about a thread that no index tells without a walk through all of it.
+CREATE TABLE pair_counts (
+  session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  a          TEXT NOT NULL,   -- the names in byte order
+  b          TEXT NOT NULL,
+  messages   INTEGER NOT NULL,
+  PRIMARY KEY (session_id, a, b)
+) STRICT, WITHOUT ROWID;
+
 -- The rank moves only when the newest row of all is another session's, so that a session at work writes no index of sessions.
 CREATE TRIGGER messages_insert AFTER INSERT ON messages BEGIN
   UPDATE sessions SET messages = messages + 1, updated_at = new.created_at WHERE id = new.session_id;
   UPDATE sessions SET rank = (SELECT max(rank) FROM sessions) + 1
     WHERE id = new.session_id AND rank < (SELECT max(rank) FROM sessions);
+END;
+CREATE TRIGGER messages_insert_pair AFTER INSERT ON messages WHEN new.caller_agent IS NOT NULL BEGIN
+  INSERT INTO pair_counts VALUES (new.session_id, min(new.agent, new.caller_agent), max(new.agent, new.caller_agent), 1)
+    ON CONFLICT DO UPDATE SET messages = messages + 1;
 END;
 
 CREATE TABLE requests (
@@ -70,6 +83,29 @@ CREATE TABLE requests (
 ) STRICT;
 CREATE INDEX requests_run ON requests (session_id, run_id);
 CREATE INDEX requests_agent ON requests (session_id, agent);
+
+-- The sums of a session's requests, so that its total costs the same after ten requests and after a hundred thousand.
+CREATE TABLE usage (
+  session_id       TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  agent            TEXT NOT NULL,
+  provider         TEXT NOT NULL,
+  model            TEXT NOT NULL,
+  first_id         INTEGER NOT NULL,
+  input_tokens     INTEGER NOT NULL,
+  output_tokens    INTEGER NOT NULL,
+  cached_tokens    INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  requests         INTEGER NOT NULL,
+  cost             REAL,            -- NULL as soon as one of the requests has none
+  PRIMARY KEY (session_id, agent, provider, model)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER requests_insert AFTER INSERT ON requests BEGIN
+  INSERT INTO usage VALUES (new.session_id, new.agent, new.provider, new.model, new.id, new.input_tokens, new.output_tokens,
+      new.cached_tokens, new.reasoning_tokens, 1, new.cost)
+    ON CONFLICT DO UPDATE SET input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
+      cached_tokens = cached_tokens + excluded.cached_tokens, reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+      requests = requests + 1, cost = cost + excluded.cost;
+END;
 
 -- Which process has a session open. A row whose beat is old, or whose process is gone, counts for nothing.
 CREATE TABLE holds (
