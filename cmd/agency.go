@@ -148,6 +148,11 @@ func newAgencyCheckCommand(p *program) *cobra.Command {
 				case err != nil:
 					return err
 				default:
+					if a.Script != nil {
+						if _, err := parseScript(a.ScriptPath, a.Script); err != nil {
+							faults = append(faults, err)
+						}
+					}
 					rows = append(rows, row{a.Name, []agencies.Fault{}})
 					if !asJSON {
 						fmt.Fprintf(p.out, "%s: sound (%d agents, %d flows)\n", a.Name, len(a.Agents), len(a.Flows))

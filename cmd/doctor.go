@@ -41,9 +41,9 @@ func newDoctorCommand(p *program) *cobra.Command {
 				if asJSON {
 					continue
 				}
-				fmt.Fprintf(p.out, "%-6s %-14s %s\n", f.State, f.What, text.Line(f.Found))
+				fmt.Fprintf(p.out, "%-5s  %-16s  %s\n", f.State, f.What, text.Line(f.Found))
 				if f.Do != "" {
-					fmt.Fprintf(p.out, "%-21s %s\n", "", text.Line(f.Do))
+					fmt.Fprintf(p.out, "%-23s  %s\n", "", text.Line(f.Do))
 				}
 			}
 			if faults > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bureau/agencies"
+	"bureau/engine/llm"
 	"bureau/engine/llm/openai"
 )
 
@@ -48,7 +49,9 @@ func (p *program) askServers(ctx context.Context, only string) []server {
 	for i, provider := range asked {
 		wait.Go(func() {
 			v := server{Provider: provider.Name, Address: provider.BaseURL, Models: []string{}}
-			list, err := openai.ListModels(ctx, openai.Config{Provider: provider, Key: func() string { return m.key(provider) }})
+			list, err := openai.ListModels(ctx, openai.Config{
+				Ref: llm.Ref{Provider: provider.Name}, Provider: provider, Key: func() string { return m.key(provider) },
+			})
 			for _, info := range list {
 				v.Models = append(v.Models, provider.Name+"/"+info.ID)
 			}
@@ -87,7 +90,7 @@ func newModelListCommand(p *program) *cobra.Command {
 					t.add(ref, v.Address)
 				}
 				if v.Error != "" {
-					t.add(v.Provider+"/-", v.Error)
+					t.add("-", v.Error)
 				}
 			}
 			return t.print(p.out)

@@ -17,6 +17,7 @@ import (
 	"bureau/engine/llm"
 	"bureau/engine/llm/openai"
 	"bureau/engine/llm/script"
+	"bureau/engine/tool/builtin"
 )
 
 // defaultOpenAI is the model that a bare OPENAI_API_KEY stands for.
@@ -43,7 +44,8 @@ type models struct {
 
 	mu       sync.Mutex
 	made     map[string]llm.Model
-	fallback string // the reference that stands in where nothing is named; "" until it was looked for
+	scripts  map[string]*script.Script // one for all agents: it counts what they rehearse
+	fallback string                    // the reference that stands in where nothing is named; "" until it was looked for
 }
 
 // choice is a model reference, and why it was chosen.
@@ -136,7 +138,7 @@ func firstLocal(ctx context.Context, providers []openai.Provider) string {
 			continue
 		}
 		wait.Go(func() {
-			list, err := openai.ListModels(ctx, openai.Config{Provider: p})
+			list, err := openai.ListModels(ctx, openai.Config{Ref: llm.Ref{Provider: p.Name}, Provider: p})
 			if err == nil && len(list) > 0 {
 				refs[i] = p.Name + "/" + list[0].ID
 			}
@@ -268,9 +270,12 @@ func (m *models) make(agent, reference string) (llm.Model, error) {
 	}
 	switch ref.Provider {
 	case "script":
-		s, err := m.script(ref.Model)
-		if err != nil {
-			return nil, err
+		s, ok := m.scripts[ref.Model]
+		if !ok {
+			if s, err = m.script(ref.Model); err != nil {
+				return nil, err
+			}
+			m.scripts = map[string]*script.Script{ref.Model: s}
 		}
 		return s.Model(agent, ref, script.Pace(m.pace)), nil
 	case "replay":
@@ -343,7 +348,7 @@ func (m *models) price(ref llm.Ref, u history.Usage) *float64 {
 
 // knownNames are the tools and providers that an agency file may name.
 func knownNames(c config) agencies.Known {
-	known := agencies.Known{Tools: toolNames(), Providers: []string{"script", "replay"}}
+	known := agencies.Known{Tools: builtin.Names(), Providers: []string{"script", "replay"}}
 	for _, p := range openai.Providers() {
 		known.Providers = append(known.Providers, p.Name)
 	}

@@ -79,7 +79,7 @@ func (p *program) findAgency(ref string) (*agencies.Agency, error) {
 	agency, err := agencies.Find(cmp.Or(ref, p.config.Agency, "tour"), p.places(), knownNames(p.config))
 	var file *agencies.FileError
 	if err != nil && !errors.As(err, &file) {
-		return nil, usagef(`"bureau agency list" shows what there is.`, "%v", err)
+		return nil, usagef(`"bureau agency list" shows the agencies, "bureau --help" the commands.`, "%v", err)
 	}
 	return agency, err
 }
@@ -116,8 +116,6 @@ func registry(root *os.Root) *tool.Registry {
 	}
 	return r
 }
-
-func toolNames() []string { return registry(nil).Names() }
 
 // newEngine joins the parts to run an agency. The returned function lets go of the folder.
 func (p *program) newEngine(agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event)) (*engine.Engine, func(), error) {

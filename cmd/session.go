@@ -47,7 +47,7 @@ func newSessionListCommand(p *program) *cobra.Command {
 					if v.Held {
 						title = "(in use) " + title
 					}
-					t.add(v.ID, v.Agency, v.Recipient, fmt.Sprint(v.Messages), text.Ago(time.Now(), time.UnixMicro(v.UpdatedAt)), title)
+					t.add(v.ID, v.Agency, v.Recipient, fmt.Sprint(v.Messages), text.Ago(time.Since(time.UnixMicro(v.UpdatedAt))), title)
 				}
 				return t.print(p.out)
 			})

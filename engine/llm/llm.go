@@ -26,8 +26,13 @@ type Model interface {
 // Ref names a model: a provider and the model's name on the wire, which is what follows the first slash and may hold others.
 type Ref struct{ Provider, Model string }
 
-// String is the reference as it is written in an agency file.
-func (r Ref) String() string { return r.Provider + "/" + r.Model }
+// String is the reference as it is written in an agency file; of a server as a whole, the provider alone.
+func (r Ref) String() string {
+	if r.Model == "" {
+		return r.Provider
+	}
+	return r.Provider + "/" + r.Model
+}
 
 // Request is one request of a model. Messages are always a history that the strictest server accepts: each call of an
 // assistant message is answered by exactly one tool message, right after it, in call order.

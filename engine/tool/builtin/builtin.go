@@ -28,6 +28,9 @@ type Options struct {
 	MaxOutput int
 }
 
+// Names are what an agency file calls the tools, in the order in which New returns them.
+func Names() []string { return []string{"read_file", "list_directory", "search_files", "current_time"} }
+
 // New returns the four tools, reading below root. The root stays the caller's to close, after the last call.
 func New(root *os.Root, opts Options) []tool.Tool {
 	if opts.Now == nil {
