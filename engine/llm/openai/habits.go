@@ -37,6 +37,8 @@ var (
 	unsupported = matcher(`unsupported`, `not supported`, `does not support`, `unrecognized`, `unknown`, `unexpected`, `not permitted`,
 		`not allowed`, `invalid`, `not compatible`, `extra (inputs|fields)`, `is deprecated`, `only (the default|1 is)`, `forbidden`,
 		`cannot be used`, `no such (field|param)`)
+	// A value that is out of range is the user's to mend.
+	outOfRange     = matcher(`maximum`, `minimum`, `between`, `range`, `[<>≤≥]=?`, `(less|greater|more|higher|lower) than`, `at (most|least)`)
 	contentRefused = matcher(`content.{0,80}(type: <nil>|null|none|empty|missing|required|must (be|have|not)|should be|non-empty)`,
 		`(missing|required|empty|null|invalid).{0,60}\bcontent\b`)
 	orderRefused = matcher(`roles must alternate`, `system message must be (at|in) the beginning`, `system message must be first`,
@@ -65,22 +67,23 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 	}
 	s := req.Settings
 	namesLimit := strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_tokens")
+	refusesSetting := unsupported.MatchString(said) && !outOfRange.MatchString(said)
 	switch {
 	case reasoningWanted.MatchString(said):
 		if !try(triedReasoning) {
 			return false
 		}
 		h.otherReasoning = !h.otherReasoning
-	case s.MaxOutputTokens > 0 && namesLimit && unsupported.MatchString(said) && !outputText.MatchString(said):
+	case s.MaxOutputTokens > 0 && namesLimit && refusesSetting && !outputText.MatchString(said):
 		if !try(triedLimit) {
 			return false
 		}
 		h.otherLimitName = !h.otherLimitName
 	case strings.Contains(said, "stream_options") && try(triedStreamOptions):
 		h.noStreamOptions = true
-	case s.Temperature != nil && temperatureName.MatchString(said) && unsupported.MatchString(said) && try(triedTemperature):
+	case s.Temperature != nil && temperatureName.MatchString(said) && refusesSetting && try(triedTemperature):
 		h.noTemperature = true
-	case s.TopP != nil && topPName.MatchString(said) && unsupported.MatchString(said) && try(triedTopP):
+	case s.TopP != nil && topPName.MatchString(said) && refusesSetting && try(triedTopP):
 		h.noTopP = true
 	case sendsReasoning(req) && reasoningName.MatchString(said) && unsupported.MatchString(said) && try(triedReasoning):
 		h.otherReasoning = !h.otherReasoning

@@ -114,6 +114,7 @@ func TestRefusalsThatAreNoHabits(t *testing.T) {
 	}{
 		{"something else", "messages is too long", 400, llm.KindRequest, 1},
 		{"limit too large", "max_tokens is too large: 10. This model supports at most 5 completion tokens", 400, llm.KindRequest, 1},
+		{"temperature out of range", "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.", 400, llm.KindRequest, 1},
 		{"overflow that names it", "This model's maximum context length is 10 tokens; reduce max_tokens. max_tokens invalid", 400, llm.KindOverflow, 1},
 		{"refused in both forms", "max_tokens and max_completion_tokens are not supported", 400, llm.KindRequest, 2},
 		{"a server's failure", "temperature is not supported", 500, llm.KindServer, 1},
