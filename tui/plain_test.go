@@ -99,7 +99,7 @@ func TestPlainConversation(t *testing.T) {
 		got := out.String()
 		for _, want := range []string{
 			"You → Guide:\nWhat is here?\n", "Guide:\nLet me\nsee the folder.\n", "Guide → Scout: Look\n", "Scout uses list_directory .\n",
-			"Waits until the turn ends.\n", "Guide → Scout: done (3.0s, 1 tool, 1.2k tok)\n", "Guide: trying again in 4.0s: the server is busy\n",
+			"Waits until the turn ends.\n", "Guide → Scout: done (3.1s, 1 tool, 1.2k tok)\n", "Guide: trying again in 4.0s: the server is busy\n",
 			"Guide hands over to Concierge.\n", "Concierge:\nThere is a README.\n", "You → Concierge:\nand then?\n",
 			"1. Guide: Answers, and asks the others\n", "A number from 1 to 2", "Concierge:\nthe server answered 500\nWhat to do: Try again.\n",
 			"1. Guide → Scout: Look\n", "Guide → Scout:\nLook\n", "Scout:\nA README.\n", "There is no command /nothing",
