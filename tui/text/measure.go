@@ -24,6 +24,16 @@ func Width(s string) int {
 	return width
 }
 
+// Grapheme returns what a reader takes for the first character of a text, and the cells that it takes; nothing for an empty
+// text.
+func Grapheme(s string) (cluster string, cells int) {
+	if s == "" {
+		return "", 0
+	}
+	cluster, cells, _ = next(s)
+	return cluster, cells
+}
+
 // next returns the first grapheme cluster or escape sequence of s, the cells it takes, and its length in bytes.
 func next(s string) (c string, cells, n int) {
 	if s[0] == esc {
