@@ -134,7 +134,7 @@ func (rec *recorder) add(o *openRow, kind history.EventType, delta string) {
 	o.text = append(o.text, delta...)
 	o.dirty = true
 	rec.emit(o, history.Event{Type: kind, Delta: delta, Offset: offset})
-	if !rec.armed {
+	if !rec.armed && !rec.done {
 		rec.armed = true
 		rec.timer = time.AfterFunc(saveEvery, rec.save)
 	}
@@ -216,6 +216,10 @@ func (rec *recorder) close() {
 // finish writes the rows of a closed recorder as they are in the end, and tells so.
 func (rec *recorder) finish(reply llm.Reply) (said, error) {
 	s := said{cut: reply.Finish == llm.FinishLength}
+	if reply.Reasoning != "" && rec.reasoning == nil {
+		rec.reasoning = rec.begin(history.Message{Type: history.TypeReason}, history.EventReasoningStart)
+		rec.add(rec.reasoning, history.EventReasoningContent, reply.Reasoning)
+	}
 	for _, o := range rec.open {
 		m := &o.row
 		m.Status = history.StatusCompleted
@@ -223,8 +227,11 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 			o.settleArguments()
 			s.calls = append(s.calls, m)
 		} else {
-			m.Content = string(o.text)
 			m.Extra.Wire = reply.Wire
+			m.Content = reply.Text // what a server said as words may turn out to be reasoning in the end
+			if o == rec.reasoning {
+				m.Content = reply.Reasoning
+			}
 		}
 		if o == rec.words {
 			s.text = m.Content
@@ -234,6 +241,9 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 	for i, call := range reply.Calls {
 		if o := rec.calls[i]; o != nil {
 			o.row.Extra.Wire = call.Wire
+			if call.ID != o.row.CallID {
+				o.row.Extra.WireID = call.ID
+			}
 		}
 	}
 	return s, rec.end()
