@@ -63,7 +63,7 @@ func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, e
 		units = fit(units, view.Budget-used)
 	}
 	messages := head
-	for _, u := range units {
+	for _, u := range answerable(units) {
 		messages = append(messages, u.messages...)
 	}
 	for i := range messages {
@@ -73,6 +73,19 @@ func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, e
 		messages = append(messages, llm.Message{Role: llm.RoleSystem, Content: view.Nudge})
 	}
 	return messages, nil
+}
+
+// answerable leaves out words of agents at the end: those that another run says at this moment in the same conversation.
+func answerable(units []unit) []unit {
+	end := len(units)
+	for end > 0 && isWords(units[end-1]) {
+		end--
+	}
+	return units[:end]
+}
+
+func isWords(u unit) bool {
+	return u.messages[0].Role == llm.RoleAssistant && len(u.messages[0].Calls) == 0
 }
 
 // read takes rows until the room is used up and a whole turn is there, and returns them oldest first.
@@ -105,6 +118,7 @@ type unit struct {
 
 // group walks the rows in order and makes them units.
 func group(rows []history.Message, view View) []unit {
+	rows = untwice(rows, view)
 	outputs := pairOutputs(rows)
 	view.ids = map[string]bool{}
 	var units []unit
@@ -120,6 +134,33 @@ func group(rows []history.Message, view View) []unit {
 		i++
 	}
 	return units
+}
+
+// untwice leaves out what the agent would be told twice, where two agents have asked each other in one conversation: of its
+// own call the rows of the run that it started, for its output tells of them; of another's call that started a run of the
+// agent's own the call, for the rows tell of it.
+func untwice(rows []history.Message, view View) []history.Message {
+	callers := map[string]string{}
+	for _, row := range rows {
+		if row.Type == history.TypeCall && row.CallID != "" && isWoven(row) {
+			callers[row.CallID] = row.Agent
+		}
+	}
+	within := map[string]bool{}
+	for _, row := range rows {
+		if _, ok := callers[row.ParentCallID]; ok {
+			within[row.ParentCallID] = true
+		}
+	}
+	if len(within) == 0 {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(row history.Message) bool {
+		if within[row.ParentCallID] && callers[row.ParentCallID] == view.Agent {
+			return view.InFlight == nil || !view.InFlight(row.ParentCallID)
+		}
+		return within[row.CallID] && callers[row.CallID] != view.Agent
+	})
 }
 
 // pairOutputs gives each call row's index id the output that belongs to it: the first that follows it with its call id.
