@@ -62,7 +62,7 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 			done <- o
 		}()
 	}
-	next := r.settleHandoffs(reply, outcomes, working)
+	next := r.settleHandoffs(ctx, reply, outcomes, working)
 	var failure error
 	for i, call := range reply.calls {
 		if err := r.store(ctx, call, <-outcomes[i]); err != nil {
@@ -218,7 +218,7 @@ func (r *run) store(ctx context.Context, call *history.Message, o outcome) error
 
 // settleHandoffs answers the handoffs of a reply once all its other calls are done: the first moves control. The returned
 // function tells where to, after that.
-func (r *run) settleHandoffs(reply said, outcomes []chan outcome, working []chan outcome) func() *role {
+func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan outcome, working []chan outcome) func() *role {
 	var next *role
 	settled := make(chan struct{})
 	go func() {
@@ -232,6 +232,10 @@ func (r *run) settleHandoffs(reply said, outcomes []chan outcome, working []chan
 		for i, call := range reply.calls {
 			to, isHandoff := r.role.handoffs[call.Name]
 			if !isHandoff || call.Extra.ArgumentsError != "" {
+				continue
+			}
+			if ctx.Err() != nil {
+				outcomes[i] <- refused("stopped by the user before control had moved")
 				continue
 			}
 			if next != nil {

@@ -24,10 +24,12 @@ func (r *run) rows(ctx context.Context) (iter.Seq2[history.Message, error], erro
 			if err != nil {
 				return nil, err
 			}
-			if row.RunID != r.id {
+			if row.ID < r.firstRow {
 				break
 			}
-			moved = append(moved, row)
+			if row.RunID == r.id { // the caller may have asked the agent itself at the same time
+				moved = append(moved, row)
+			}
 		}
 	}
 	slices.SortFunc(moved, func(a, b history.Message) int { return int(b.ID - a.ID) })

@@ -31,6 +31,9 @@ type run struct {
 	role *role
 	held []string
 
+	// firstRow is the id of the run's first row.
+	firstRow int64
+
 	calls    int
 	hops     []string // the agents that had control since the last word
 	refusals int      // handoffs in a row that the limit refused
@@ -62,6 +65,7 @@ func (r *run) answer(ctx context.Context) (string, error) {
 	if err := t.append(ctx, r, rows...); err != nil {
 		return "", err
 	}
+	r.firstRow = rows[0].ID
 	if r.parent == nil && !t.input.Once {
 		if err := r.takeControl(ctx); err != nil {
 			return "", err
@@ -116,13 +120,13 @@ func (r *run) loop(ctx context.Context) (string, error) {
 			return "", limited("the limit max_handoffs is reached: control has moved %d times without a word to the user (%s)",
 				limits.MaxHandoffs, strings.Join(r.hops, " > "))
 		}
-		if ctx.Err() != nil || r.parent == nil && isClosed(r.turn.input.Finish) {
-			return "", errInterrupted
-		}
 		if next != nil {
 			if err := r.handOver(ctx, next); err != nil {
 				return "", err
 			}
+		}
+		if ctx.Err() != nil || r.parent == nil && isClosed(r.turn.input.Finish) {
+			return "", errInterrupted
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (t *turn) emit(r *run, e history.Event) {
 			e.ParentSubagentRunID = r.parent.id
 		}
 	}
-	if e.Agent == "" {
+	if e.Agent == "" && r.role != nil {
 		e.Agent = r.role.agent.Name
 	}
 	e.CallerAgent = r.caller
