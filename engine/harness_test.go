@@ -2,9 +2,9 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,47 +22,77 @@ import (
 // play says what an agent's model answers to a request. The model of an agent is called by the agent's name.
 type play map[string]func(*llmtest.Request) llmtest.Response
 
+// setup is what a bench may have otherwise than most.
+type setup struct {
+	tools   []tool.Tool
+	server  []llmtest.Option
+	dialect openai.Dialect
+	window  int // of every model, in tokens; 0 is 100,000
+	price   func(llm.Ref, history.Usage) *float64
+	// model gives each agent a model in memory, in place of one over HTTP.
+	model func(agent string) llm.Model
+	// log stands between the engine and the database.
+	log func(*store.Store) engine.Log
+	// rows are imported before the first turn.
+	rows []history.Message
+	// refusals says that the server is expected to refuse.
+	refusals bool
+}
+
 // bench is an engine on a real database, whose agents' models are played by a strict server over HTTP.
 type bench struct {
-	t       *testing.T
-	agency  *agencies.Agency
-	store   *store.Store
-	server  *llmtest.Server
-	engine  *engine.Engine
-	session string
+	t        testing.TB
+	setup    setup
+	agency   *agencies.Agency
+	registry *tool.Registry
+	store    *store.Store
+	server   *llmtest.Server
+	engine   *engine.Engine
+	session  string
 
 	mu     sync.Mutex
 	events []history.Event
+	// watching are called with every event, until they return true.
+	watching []func(history.Event) bool
 }
 
 // newBench begins a session with the agency of a YAML text that holds all but its name.
-func newBench(t *testing.T, yaml string, p play, tools ...tool.Tool) *bench {
+func newBench(t testing.TB, yaml string, p play, tools ...tool.Tool) *bench {
 	t.Helper()
-	b := &bench{t: t, session: "s"}
-	b.server = llmtest.NewServer(t, func(r *llmtest.Request) llmtest.Response {
-		answer := p[r.Model]
-		if answer == nil {
+	return setup{tools: tools}.bench(t, yaml, p)
+}
+
+func (s setup) bench(t testing.TB, yaml string, p play) *bench {
+	t.Helper()
+	b := &bench{t: t, setup: s, session: "s", registry: &tool.Registry{}}
+	if s.model == nil {
+		b.server = llmtest.NewServer(t, func(r *llmtest.Request) llmtest.Response {
+			if answer := p[r.Model]; answer != nil {
+				return answer(r)
+			}
 			return llmtest.Response{Text: r.Model + " answers " + r.Last}
-		}
-		return answer(r)
-	})
-	registry := &tool.Registry{}
-	if err := registry.Register(tools...); err != nil {
+		}, s.server...)
+	}
+	if err := b.registry.Register(s.tools...); err != nil {
 		t.Fatal(err)
 	}
+	b.agency = b.parse(yaml)
 	var err error
-	b.agency, err = agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: registry.Names()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.store, err = store.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.store.Close() })
-	b.begin(b.session)
-	b.engine = b.newEngine(registry)
+	if s.rows == nil {
+		b.begin(b.session)
+	} else if err := b.store.Import(t.Context(), b.newSession(b.session), s.rows); err != nil {
+		t.Fatal(err)
+	}
+	b.engine = b.newEngine(b.agency)
 	t.Cleanup(func() {
+		if b.server == nil || s.refusals {
+			return
+		}
 		if refused := b.server.Refused(); len(refused) > 0 {
 			t.Errorf("the strict server refused: %s", strings.Join(refused, "\n"))
 		}
@@ -70,19 +100,43 @@ func newBench(t *testing.T, yaml string, p play, tools ...tool.Tool) *bench {
 	return b
 }
 
-func (b *bench) newEngine(registry *tool.Registry) *engine.Engine {
+// parse reads an agency from a YAML text that holds all but its name.
+func (b *bench) parse(yaml string) *agencies.Agency {
 	b.t.Helper()
+	agency, err := agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: b.registry.Names()})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return agency
+}
+
+// newEngine is one more engine on the same database and the same models.
+func (b *bench) newEngine(agency *agencies.Agency) *engine.Engine {
+	b.t.Helper()
+	window := b.setup.window
+	if window == 0 {
+		window = 100_000
+	}
+	var log engine.Log = b.store
+	if b.setup.log != nil {
+		log = b.setup.log(b.store)
+	}
 	e, err := engine.New(engine.Options{
-		Agency: b.agency, Log: b.store, Tools: registry.Pick,
+		Agency: agency, Log: log, Tools: b.registry.Pick, Price: b.setup.price,
 		Model: func(_ context.Context, a agencies.Agent) (llm.Model, error) {
+			if b.setup.model != nil {
+				return b.setup.model(a.Name), nil
+			}
 			return openai.New(openai.Config{
-				Ref: llm.Ref{Provider: "strict", Model: a.Name}, Provider: openai.Provider{Name: "strict", BaseURL: b.server.URL}, Window: 100_000,
+				Ref: llm.Ref{Provider: "strict", Model: a.Name}, Window: window,
+				Provider: openai.Provider{Name: "strict", BaseURL: b.server.URL, Dialect: b.setup.dialect},
 			})
 		},
 		Publish: func(e history.Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.events = append(b.events, e)
+			b.watching = slices.DeleteFunc(b.watching, func(w func(history.Event) bool) bool { return w(e) })
 		},
 	})
 	if err != nil {
@@ -91,10 +145,14 @@ func (b *bench) newEngine(registry *tool.Registry) *engine.Engine {
 	return e
 }
 
+func (b *bench) newSession(id string) history.Session {
+	return history.Session{ID: id, Agency: "test", Recipient: b.agency.EntryPoints[0]}
+}
+
 // begin stores a session.
 func (b *bench) begin(id string) {
 	b.t.Helper()
-	if err := b.store.CreateSession(b.t.Context(), history.Session{ID: id, Agency: "test", Recipient: b.agency.EntryPoints[0]}); err != nil {
+	if err := b.store.CreateSession(b.t.Context(), b.newSession(id)); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -122,6 +180,50 @@ func (b *bench) rows() []history.Message {
 		b.t.Fatal(err)
 	}
 	return rows
+}
+
+// told are the events so far.
+func (b *bench) told() []history.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.events)
+}
+
+// when returns what is closed at the first event of the type and agent from now on, those of the task that it is given left out.
+func (b *bench) when(agent string, kind history.EventType) <-chan struct{} {
+	happened := make(chan struct{})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watching = append(b.watching, func(e history.Event) bool {
+		if e.Agent != agent || e.Type != kind || e.Role == history.RoleUser {
+			return false
+		}
+		close(happened)
+		return true
+	})
+	return happened
+}
+
+// custom are the values of the custom events of a name.
+func (b *bench) custom(name string) []map[string]any {
+	var values []map[string]any
+	for _, e := range b.told() {
+		if e.Type == history.EventCustom && e.Name == name {
+			values = append(values, e.Value.(map[string]any))
+		}
+	}
+	return values
+}
+
+// outputs are the stored outputs of the calls of an agent, in order.
+func (b *bench) outputs(agent string) []string {
+	var texts []string
+	for _, m := range b.rows() {
+		if m.Type == history.TypeOutput && m.Agent == agent {
+			texts = append(texts, m.Content)
+		}
+	}
+	return texts
 }
 
 // lines are all rows in short: agent<caller kind: content.
@@ -182,29 +284,4 @@ func heard(r *llmtest.Request) []string {
 		lines = append(lines, text)
 	}
 	return lines
-}
-
-// Shorthand for what a model answers.
-
-func says(text string) func(*llmtest.Request) llmtest.Response {
-	return func(*llmtest.Request) llmtest.Response { return llmtest.Response{Text: text} }
-}
-
-// first answers the user's or sender's message with calls, and their results with text.
-func first(text string, calls ...llmtest.Call) func(*llmtest.Request) llmtest.Response {
-	return func(r *llmtest.Request) llmtest.Response {
-		if r.Messages[len(r.Messages)-1].Role == "user" {
-			return llmtest.Response{Calls: calls}
-		}
-		return llmtest.Response{Text: text}
-	}
-}
-
-func send(id, to, message string) llmtest.Call {
-	arguments, _ := json.Marshal(map[string]string{"recipient_agent": to, "message": message, "additional_instructions": ""})
-	return llmtest.Call{ID: id, Name: "send_message", Arguments: string(arguments)}
-}
-
-func handoff(id, to string) llmtest.Call {
-	return llmtest.Call{ID: id, Name: "transfer_to_" + to, Arguments: fmt.Sprintf(`{"recipient_agent":%q}`, to)}
 }
