@@ -74,8 +74,8 @@ func TestStreamedReplyWritesLittle(t *testing.T) {
 		size  int
 		times int
 	}{
-		{"short", 2_000, 100}, // a page at a time: 13 of them, whatever the text
-		{"of one page", 4_000, 50},
+		{"short", 2_000, 60}, // a page at a time, and the pages of a new row
+		{"of two pages", 4_000, 35},
 		{"usual", replySize, 8},
 		{"long", 500_000, 8},
 		{"very long", 5_000_000, 8},
