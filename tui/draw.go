@@ -2,12 +2,13 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"bureau/tui/keymap"
 	"bureau/tui/style"
 	"bureau/tui/text"
 )
@@ -39,7 +40,7 @@ func (m *model) draw() ([]string, *tea.Cursor) {
 	if !l.Rule.Empty() {
 		rows[l.Rule.Min.Y] = m.drawRule()
 	}
-	put(l.Composer.Min.Y, m.composer.View(), l.Composer.Dy())
+	put(l.Composer.Min.Y, m.drawComposer(), l.Composer.Dy())
 	if !l.Status.Empty() {
 		rows[l.Status.Min.Y] = m.drawStatus(l.Width)
 	}
@@ -77,12 +78,20 @@ func (m *model) drawRule() string {
 	return line.Render(string(rule))
 }
 
+func (m *model) drawComposer() []string {
+	rows := slices.Clone(m.composer.View())
+	for i, row := range rows {
+		rows[i] = strings.Repeat(" ", m.margin()) + row
+	}
+	return rows
+}
+
 func (m *model) drawCursor() *tea.Cursor {
 	c := m.composer.Cursor()
 	if c == nil || m.focus != focusComposer || m.layout.Composer.Empty() {
 		return nil
 	}
-	c.X = min(c.X+m.layout.Composer.Min.X, m.layout.Width-1)
+	c.X = min(c.X+m.layout.Composer.Min.X+m.margin(), m.layout.Width-1)
 	c.Y = min(c.Y, m.layout.Composer.Dy()-1) + m.layout.Composer.Min.Y
 	return c
 }
@@ -132,7 +141,7 @@ func (m *model) drawWelcome(w, h int) []string {
 	}
 	if h > 6 {
 		add("")
-		add(m.hints(keymap.AreaComposer))
+		add(m.drawHints(m.startHints(), inner))
 	}
 	out := make([]string, 0, h)
 	for range max((h-len(rows))/3, 0) {
@@ -147,15 +156,49 @@ func (m *model) drawWelcome(w, h int) []string {
 	return out
 }
 
-// hints are the keys that are worth a hint in an area.
-func (m *model) hints(area keymap.Area) string {
-	var parts []string
-	for _, b := range m.keys.ShortHelp(area) {
-		key, _, _ := strings.Cut(b.Help().Key, ", ")
-		does, _, _ := strings.Cut(b.Help().Desc, ",")
-		parts = append(parts, m.look.Key.Render(key)+" "+m.look.KeyHelp.Render(does))
+// hint is a key with what it does, in a word.
+type hint struct {
+	key  key.Binding
+	does string
+}
+
+func (h hint) label() string {
+	label, _, _ := strings.Cut(h.key.Help().Key, ", ")
+	return label
+}
+
+// startHints are the keys that a new session begins with, threadHints those of the thread and the panes.
+func (m *model) startHints() []hint {
+	k := m.keys
+	return []hint{
+		{k.Composer.Send, "sends"}, {k.Global.Recipient, "recipient"}, {k.Global.Palette, "commands"}, {k.Global.Sessions, "sessions"},
+		{k.Global.Help, "help"},
 	}
-	return strings.Join(parts, m.look.Faint.Render("  ·  "))
+}
+
+func (m *model) threadHints() []hint {
+	k := m.keys
+	does := "opens"
+	if m.focus == focusPanes && m.onHead {
+		does = "folds"
+	}
+	return []hint{{k.Thread.Toggle, does}, {k.Thread.Zoom, "zooms"}, {k.Thread.Copy, "copies"}, {k.Global.Back, "back"}, {k.Thread.Help, "help"}}
+}
+
+// drawHints draws as many hints as fit into w cells.
+func (m *model) drawHints(hints []hint, w int) string {
+	line := ""
+	for _, h := range hints {
+		part := m.look.Key.Render(h.label()) + " " + m.look.KeyHelp.Render(h.does)
+		if line != "" {
+			part = line + m.look.Faint.Render(" · ") + part
+		}
+		if text.Width(part) > w {
+			break
+		}
+		line = part
+	}
+	return line
 }
 
 // slice is what stands from column a to before column b of a row, padded to that width.
@@ -175,6 +218,7 @@ func (m *model) drawCompletion(rows []string) {
 	y := m.layout.Composer.Min.Y
 	for i := len(list) - 1; i >= 0 && y > 0; i-- {
 		y--
-		rows[y] = list[i] + slice(rows[y], text.Width(list[i]), m.layout.Width)
+		row := strings.Repeat(" ", m.margin()) + list[i]
+		rows[y] = row + slice(rows[y], text.Width(row), m.layout.Width)
 	}
 }

@@ -22,8 +22,8 @@ type entry struct {
 	open bool
 	// lead tells that it names its speaker, because the one before it has another or none.
 	lead bool
-	// first tells that no row of air is wanted above it.
-	first bool
+	// air tells that a row is left free above it.
+	air bool
 
 	edits   uint64
 	clean   string // the text, made safe, of version cleanOf
@@ -104,7 +104,7 @@ func (e *entry) Rows(width int) []string {
 	if e.lead && e.Kind != thread.Input && e.Kind != thread.Failure {
 		rows = append([]string{e.look.name(e.Agent)}, rows...)
 	}
-	if !e.first && (e.lead || e.Kind == thread.Input || e.Kind == thread.Answer || e.Kind == thread.Failure) {
+	if e.air {
 		rows = append([]string{""}, rows...)
 	}
 	for i, row := range rows {

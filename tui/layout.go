@@ -15,6 +15,7 @@ const (
 	threadShare   = 58
 	paneShare     = 45 // of the height, when the panes stand below the thread; both in percent
 	minBody       = 4  // rows of an expanded pane
+	leastBody     = 2  // rows of the only expanded pane, where there are hardly any
 	maxQueue      = 3  // rows of the queue
 )
 
@@ -177,7 +178,7 @@ func window(s layoutState, rows int) (first, last int) {
 	n := len(s.panes)
 	room := max(rows, 1)
 	if wanted(s.panes) > n {
-		room = max(rows-minBody, 1)
+		room = max(rows-leastBody, 1)
 	}
 	if n <= room {
 		return 0, n

@@ -160,9 +160,17 @@ func (m *model) arrange() {
 	if m.w == 0 {
 		return
 	}
-	m.composer.SetWidth(max(m.w-1, 1))
+	m.composer.SetWidth(max(m.w-m.margin()-1, 1))
 	m.composer.SetMaxRows(max(m.h/3, 1))
 	m.layout = Compute(m.w, m.h, m.layoutState())
+}
+
+// margin is how far from the edge the composer and the status line begin: where the text of the thread does.
+func (m *model) margin() int {
+	if m.w < narrowColumns {
+		return 0
+	}
+	return len(indent)
 }
 
 func (m *model) layoutState() layoutState {

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"bureau/tui/keymap"
 	"bureau/tui/style"
 	"bureau/tui/text"
 	"bureau/tui/thread"
@@ -67,7 +66,8 @@ type part struct {
 func (m *model) drawStatus(w int) string {
 	bar := m.look.StatusBar
 	right := m.statusRight(w)
-	room := w - 2
+	margin := strings.Repeat(" ", max(m.margin(), 1))
+	room := w - 1 - len(margin)
 	if right != "" {
 		room -= text.Width(right) + 2
 	}
@@ -90,7 +90,7 @@ func (m *model) drawStatus(w int) string {
 	for i, p := range parts {
 		left[i] = p.text
 	}
-	line := bar.Render(" ") + strings.Join(left, bar.Foreground(m.look.Faint.GetForeground()).Render(" · "))
+	line := bar.Render(margin) + strings.Join(left, bar.Foreground(m.look.Faint.GetForeground()).Render(" · "))
 	gap := w - text.Width(line) - text.Width(right) - 1
 	if gap < 0 {
 		return text.Pad(line+right, w)
@@ -150,18 +150,15 @@ func (m *model) statusRight(w int) string {
 	if w < 60 {
 		return ""
 	}
-	area := keymap.AreaThread
+	dim := bar.Foreground(m.look.Dim.GetForeground())
 	if m.focus == focusComposer {
-		return bar.Foreground(m.look.Dim.GetForeground()).Render(m.keys.Global.Help.Help().Key + " help")
+		return dim.Render(m.keys.Global.Help.Help().Key + " help")
 	}
 	var hints []string
-	for _, b := range m.keys.ShortHelp(area) {
-		key, _, _ := strings.Cut(b.Help().Key, ", ")
-		does, _, _ := strings.Cut(b.Help().Desc, ",")
-		does, _, _ = strings.Cut(does, ":")
-		hints = append(hints, key+" "+does)
+	for _, h := range m.threadHints() {
+		hints = append(hints, h.label()+" "+h.does)
 	}
-	return bar.Foreground(m.look.Dim.GetForeground()).Render(join(hints, w/2))
+	return dim.Render(join(hints, w/2))
 }
 
 // activity says who is doing what.

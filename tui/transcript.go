@@ -89,29 +89,33 @@ func (t *transcript) wrap(items []*thread.Item) []list.Item {
 	return wrapped
 }
 
-// leads decides which entries from i to before end, and the one behind them, name their speaker.
+// leads decides which entries from i to before end, and the one behind them, name their speaker and stand apart.
 func (t *transcript) leads(i, end int) {
 	for ; i < min(end+1, t.list.Len()); i++ {
 		e := t.list.At(i).(*entry)
-		e.set(&e.first, i == 0)
-		lead := true
+		var before *entry
 		if i > 0 {
-			before := t.list.At(i - 1).(*entry)
-			same := before.Kind != thread.Input && before.Agent == e.Agent && before.Caller == e.Caller
-			switch e.Kind {
-			case thread.Answer: // an answer names its speaker unless only thoughts stand between it and the name
-				lead = !(same && before.Kind == thread.Reasoning && before.lead)
-			case thread.Reminder, thread.Notice:
-				lead = false
-			default:
-				lead = !same || before.Kind == thread.Reminder || before.Kind == thread.Failure
-			}
+			before = t.list.At(i - 1).(*entry)
 		}
-		if e.Kind == thread.Reminder || e.Kind == thread.Notice {
-			lead = false
-		}
+		lead, air := e.stands(before)
 		e.set(&e.lead, lead)
+		e.set(&e.air, air && before != nil)
 	}
+}
+
+// stands tells whether an entry names its speaker, and whether it stands apart from the one before it.
+func (e *entry) stands(before *entry) (lead, air bool) {
+	same := before != nil && before.Kind != thread.Input && before.Kind != thread.Reminder && before.Kind != thread.Failure &&
+		before.Agent == e.Agent && before.Caller == e.Caller
+	switch e.Kind {
+	case thread.Input, thread.Failure:
+		return false, true
+	case thread.Answer: // it names its speaker unless only thoughts stand between it and the name
+		return !(same && before.Kind == thread.Reasoning && before.lead), true
+	case thread.Reminder, thread.Notice:
+		return false, false
+	}
+	return !same, !same || before.Kind == thread.Answer
 }
 
 // selected is the entry that the keys act on; nil for none.
