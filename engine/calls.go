@@ -229,6 +229,7 @@ func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan ou
 		if reply.cut {
 			return
 		}
+		refusals := r.refusals
 		for i, call := range reply.calls {
 			to, isHandoff := r.role.handoffs[call.Name]
 			if !isHandoff || call.Extra.ArgumentsError != "" {
@@ -243,6 +244,7 @@ func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan ou
 				continue
 			}
 			if err := r.handoffAllowed(to); err != nil {
+				r.refusals = refusals + 1 // the model has been told once, whatever else it calls
 				outcomes[i] <- refused("%v", err)
 				continue
 			}
@@ -262,7 +264,6 @@ func (r *run) handoffAllowed(to string) error {
 	if len(r.hops)-1 < limit {
 		return nil
 	}
-	r.refusals++
 	err := fmt.Errorf("the limit max_handoffs is reached: control has moved %d times without a word to the user (%s). Answer yourself",
 		limit, strings.Join(append(r.hops, to), " > "))
 	r.overLimitNotice(err)

@@ -36,7 +36,7 @@ type run struct {
 
 	calls    int
 	hops     []string // the agents that had control since the last word
-	refusals int      // handoffs in a row that the limit refused
+	refusals int      // replies in a row whose handoffs the limit refused
 
 	mu    sync.Mutex
 	usage history.Usage
