@@ -184,3 +184,6 @@ func failing(name, reason string) tool.Tool {
 func breaking(name string) tool.Tool {
 	return fake{name, func(context.Context, string) (string, error) { return []string{}[len(name)], nil }}
 }
+
+// alone is the tool as a bench's only one.
+func (f fake) alone() []tool.Tool { return []tool.Tool{f} }

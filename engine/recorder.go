@@ -302,3 +302,17 @@ func (r *run) note(text string) {
 	defer r.mu.Unlock()
 	r.said = append(r.said, text)
 }
+
+// noted counts what the run has said.
+func (r *run) noted() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.said)
+}
+
+// forget takes back what was said since, by a try that another one follows.
+func (r *run) forget(since int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = r.said[:since]
+}

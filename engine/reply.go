@@ -50,6 +50,7 @@ func (r *run) ask(ctx context.Context) (said, error) {
 	}
 	share, nudge, waited := 1.0, "", time.Duration(0)
 	for try := 1; ; try++ {
+		before := r.noted()
 		request, err := r.prompt(ctx, model, share, nudge)
 		if err != nil {
 			return said{}, err
@@ -62,6 +63,7 @@ func (r *run) ask(ctx context.Context) (said, error) {
 		if !again {
 			return said{}, err
 		}
+		r.forget(before)
 		var fault *llm.Error
 		_ = errors.As(err, &fault) // only such are tried again
 		switch fault.Kind {
