@@ -1,6 +1,7 @@
 package markdown_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,6 +182,34 @@ func TestGrowingEqualsFresh(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestGrowingEqualsFreshAtRandom does the same for texts put together from the pieces that could make a cut wrong.
+func TestGrowingEqualsFreshAtRandom(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"word", "two words", "\n", "\n", "\n\n", "\n\n", " ", "  ", "    ", "\t", "- ", "* ", "1. ", "2) ", "> ", "# ", "```", "```go\n", "~~~", "````",
+		"---", "===", "| a | b |\n|---|---|\n", "| c | d |\n", "<div>", "<!-- ", "-->", "<pre>", "</pre>", "[a]", "[a]: http://x.org", "[b]: y",
+		"**bold**", "`code`", "***", "+ ", "10. ", "[x] ", "\\", "&amp;", "    code\n", "漢字。",
+	}
+	runs := 50
+	if n, err := strconv.Atoi(os.Getenv("MARKDOWN_RUNS")); err == nil {
+		runs = n
+	}
+	r := markdown.New(style.New(true))
+	for seed := range runs {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
+		doc, src := r.NewDoc(), ""
+		for range 40 {
+			piece := pieces[rnd.IntN(len(pieces))]
+			src += piece
+			doc.Append(piece)
+			got, want := collapsed(doc.Rows(30)), collapsed(r.Render(src, 30))
+			if got != want {
+				t.Fatalf("seed %d, %q:\n got\n%s\nwant\n%s", seed, src, got, want)
+			}
+		}
 	}
 }
 
