@@ -146,15 +146,7 @@ func (m *model) show(o opened) tea.Cmd {
 	m.setFocus(focusComposer)
 	m.describeComposer()
 	m.syncPanes()
-	if n := len(m.panes); n > 0 {
-		newest := m.panes[0]
-		for _, p := range m.panes {
-			if p.data.LastID() > newest.data.LastID() {
-				newest = p
-			}
-		}
-		newest.auto = true
-	}
+	m.restPanes()
 	return m.loadHeads()
 }
 

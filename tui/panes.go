@@ -62,10 +62,17 @@ func (m *model) syncPanes() {
 	}
 }
 
-// restPanes lets go of the panes of the last turn, when a new one begins.
+// restPanes lets go of the panes of the last turn but the newest, when another turn begins or a session is opened.
 func (m *model) restPanes() {
+	var newest *pane
 	for _, p := range m.panes {
 		p.auto = p.working()
+		if newest == nil || p.data.LastID() > newest.data.LastID() {
+			newest = p
+		}
+	}
+	if newest != nil {
+		newest.auto = true
 	}
 }
 

@@ -47,7 +47,9 @@ type Options struct {
 	// Signals delivers what asks the program to end; nil for those of the process.
 	Signals <-chan os.Signal
 
+	// What tests add to the program.
 	programOptions []tea.ProgramOption
+	onProgram      func(*tea.Program)
 }
 
 // Exit tells how the terminal was left.
@@ -158,6 +160,9 @@ func runScreen(ctx context.Context, o Options, first opened, signals <-chan os.S
 		tea.WithFPS(60), tea.WithoutSignalHandler(),
 	}, o.programOptions...)...)
 	g.kill = p.Kill
+	if o.onProgram != nil {
+		o.onProgram(p)
+	}
 	feeding, unfeed := context.WithCancel(ctx)
 	defer unfeed()
 	g.run(func() { o.Feed.pump(feeding, func(events []history.Event) { p.Send(batchMsg(events)) }) })
