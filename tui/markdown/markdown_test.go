@@ -160,7 +160,7 @@ func TestGrowingEqualsFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := markdown.New(style.New(true))
-			for _, step := range []int{1, 7, 61} {
+			for _, step := range []int{1, 61} {
 				doc := r.NewDoc()
 				for i := 0; i < len(src); i += step {
 					to := min(len(src), i+step)
@@ -193,7 +193,7 @@ func TestGrowingEqualsFreshAtRandom(t *testing.T) {
 		"---", "===", "| a | b |\n|---|---|\n", "| c | d |\n", "<div>", "<!-- ", "-->", "<pre>", "</pre>", "[a]", "[a]: http://x.org", "[b]: y",
 		"**bold**", "`code`", "***", "+ ", "10. ", "[x] ", "\\", "&amp;", "    code\n", "漢字。",
 	}
-	runs := 50
+	runs := 15
 	if n, err := strconv.Atoi(os.Getenv("MARKDOWN_RUNS")); err == nil {
 		runs = n
 	}
@@ -255,8 +255,8 @@ func TestHugeTextIsPlain(t *testing.T) {
 		t.Errorf("rendered: %q", got)
 	}
 	doc := markdown.New(style.New(true)).NewDoc()
-	for i := 0; i < len(src); i += 20_000 {
-		doc.Append(src[i:min(len(src), i+20_000)])
+	for i := 0; i < len(src); i += 40_000 {
+		doc.Append(src[i:min(len(src), i+40_000)])
 		doc.Rows(80)
 	}
 	rows := doc.Rows(80)
