@@ -20,13 +20,15 @@ import (
 
 var benchRows = flag.Int("store.rows", 100_000, "rows of the file that the benchmarks read; half of them are one session's")
 
+// benchFolder is where benchFile is; TestMain removes it.
+var benchFolder string
+
 // benchFile is a file with one large session and many small ones, made once for all benchmarks.
-var benchFile = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "bureau-bench")
-	if err != nil {
+var benchFile = sync.OnceValues(func() (path string, err error) {
+	if benchFolder, err = os.MkdirTemp("", "bureau-bench"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "bureau.db")
+	path = filepath.Join(benchFolder, "bureau.db")
 	s, err := store.Open(context.Background(), path)
 	if err != nil {
 		return "", err
