@@ -49,6 +49,8 @@ type bench struct {
 	server   *llmtest.Server
 	engine   *engine.Engine
 	session  string
+	// abandoned says that a turn is left behind unfinished.
+	abandoned bool
 
 	mu     sync.Mutex
 	events []history.Event
@@ -90,6 +92,9 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 	}
 	b.engine = b.newEngine(b.agency)
 	t.Cleanup(func() {
+		if s.log == nil && !b.abandoned {
+			b.audit()
+		}
 		if b.server == nil || s.refusals {
 			return
 		}

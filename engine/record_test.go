@@ -341,7 +341,7 @@ func TestMalformedArgumentsAreNeverCarriedOut(t *testing.T) {
 func TestReplyThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	whole := `{"x":"some text","y":[1,2]}`
-	for k := range len(whole) + 1 {
+	for k := 0; k <= len(whole); k += 3 {
 		ran := 0
 		b := newBench(t, "agents:\n  A: {instructions: x, tools: [look]}\n", play{"A": inTurn(
 			llmtest.Response{Calls: []llmtest.Call{call("c", "look", whole[:k])}, Finish: "length"}, text("f"), text("g"),
