@@ -19,6 +19,8 @@ type Agency struct {
 	// Flows in the order of the file, chains taken apart into their edges.
 	Flows  []Flow
 	Limits Limits
+	// SessionLimits hold for all turns of a session together.
+	SessionLimits SessionLimits
 	// Path is the file that it was loaded from; empty for an agency that ships.
 	Path string
 	// Script is the offline script that stands beside the file as NAME.script.yaml; nil for none. ScriptPath names it in errors.
@@ -38,6 +40,8 @@ type Agent struct {
 	Tools []string
 	// HandoffReminder replaces the default text when control comes to this agent; nil for the default, empty for none.
 	HandoffReminder *string
+	// MaxSilence overrides that of Limits for runs that the agent starts with; 0 is the agency's.
+	MaxSilence int
 }
 
 // ModelSettings of an agent; nil and zero leave a setting to the server.
@@ -72,7 +76,7 @@ type Parameter struct {
 	Schema json.RawMessage
 }
 
-// Limits of a turn. The zero value of a field is never a limit in a loaded agency: the defaults are filled in.
+// Limits of a turn. In a loaded agency the defaults are filled in; MaxTokens, MaxCost and MaxSeconds have none: 0 is no limit.
 type Limits struct {
 	// MaxDepth of nested runs below the top run.
 	MaxDepth int
@@ -83,10 +87,22 @@ type Limits struct {
 	MaxCalls int
 	// MaxHandoffs is the number of handoffs in a run without a word to the user.
 	MaxHandoffs int
+	// MaxTokens (input and output) and MaxCost (US dollars) of a turn, nested runs included; MaxSeconds is its time.
+	MaxTokens  int
+	MaxCost    float64
+	MaxSeconds int
+	// MaxSilence is how many seconds a nested run may be without any sign of life.
+	MaxSilence int
+}
+
+// SessionLimits are what all turns of a session may take together; 0 is no limit.
+type SessionLimits struct {
+	MaxTokens int
+	MaxCost   float64
 }
 
 // DefaultLimits are those of an agency that sets none.
-var DefaultLimits = Limits{MaxDepth: 8, MaxRuns: 64, MaxTurnCalls: 400, MaxCalls: 60, MaxHandoffs: 6}
+var DefaultLimits = Limits{MaxDepth: 8, MaxRuns: 64, MaxTurnCalls: 400, MaxCalls: 60, MaxHandoffs: 6, MaxSilence: 600}
 
 // Agent finds an agent by its exact name.
 func (a *Agency) Agent(name string) (Agent, bool) {

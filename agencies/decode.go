@@ -21,12 +21,14 @@ type Known struct {
 // The keys of the format. The schema has the same.
 var (
 	agencyKeys = []string{"name", "description", "shared_instructions", "model", "agents", "entry_points",
-		"communication_flows", "limits"}
-	agentKeys    = []string{"description", "instructions", "model", "model_settings", "tools", "handoff_reminder"}
+		"communication_flows", "limits", "session_limits"}
+	agentKeys    = []string{"description", "instructions", "model", "model_settings", "tools", "handoff_reminder", "max_silence"}
 	settingsKeys = []string{"temperature", "top_p", "max_output_tokens", "reasoning_effort", "parallel_tool_calls", "seed", "stop"}
 	edgeKeys     = []string{"tool", "description", "parameters", "required"}
-	limitKeys    = []string{"max_depth", "max_runs", "max_turn_calls", "max_calls", "max_handoffs"}
-	fileKeys     = []string{"file"}
+	limitKeys    = []string{"max_depth", "max_runs", "max_turn_calls", "max_calls", "max_handoffs", "max_tokens", "max_cost",
+		"max_seconds", "max_silence"}
+	sessionKeys = []string{"max_tokens", "max_cost"}
+	fileKeys    = []string{"file"}
 
 	efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 )
@@ -93,6 +95,9 @@ func (d *decoder) agency(n *yaml.Node) *Agency {
 	}
 	if e, ok := keys["limits"]; ok {
 		a.Limits = d.limits(e.value)
+	}
+	if e, ok := keys["session_limits"]; ok {
+		a.SessionLimits = d.sessionLimits(e.value)
 	}
 	return a
 }
@@ -162,6 +167,7 @@ func (d *decoder) agent(e entry) Agent {
 		}
 		agent.HandoffReminder = &reminder
 	}
+	d.numbers(keys, []bounded{{"max_silence", &agent.MaxSilence, day}})
 	return agent
 }
 
@@ -259,27 +265,69 @@ func (d *decoder) stop(n *yaml.Node) []string {
 	return sequences
 }
 
+// The highest of some limits: a day in seconds, tokens, and US dollars.
+const (
+	day       = 86_400
+	maxTokens = 1_000_000_000
+	maxCost   = 1_000_000
+)
+
+// bounded is a whole number from 1 that a key sets.
+type bounded struct {
+	key     string
+	field   *int
+	highest int
+}
+
+func (d *decoder) numbers(keys map[string]entry, list []bounded) {
+	for _, b := range list {
+		if e, ok := keys[b.key]; ok {
+			if i := d.integer(e.value, b.key, 1, b.highest); i != nil {
+				*b.field = *i
+			}
+		}
+	}
+}
+
 func (d *decoder) limits(n *yaml.Node) Limits {
 	limits := DefaultLimits
 	keys := d.object(n, "limits", limitKeys)
-	for _, limit := range []struct {
-		key     string
-		field   *int
-		highest int
-	}{
+	d.numbers(keys, []bounded{
 		{"max_depth", &limits.MaxDepth, 64},
 		{"max_runs", &limits.MaxRuns, 10_000},
 		{"max_turn_calls", &limits.MaxTurnCalls, 100_000},
 		{"max_calls", &limits.MaxCalls, 10_000},
 		{"max_handoffs", &limits.MaxHandoffs, 1_000},
-	} {
-		if e, ok := keys[limit.key]; ok {
-			if i := d.integer(e.value, limit.key, 1, limit.highest); i != nil {
-				*limit.field = *i
-			}
-		}
-	}
+		{"max_tokens", &limits.MaxTokens, maxTokens},
+		{"max_seconds", &limits.MaxSeconds, day},
+		{"max_silence", &limits.MaxSilence, day},
+	})
+	limits.MaxCost = d.cost(keys)
 	return limits
+}
+
+func (d *decoder) sessionLimits(n *yaml.Node) SessionLimits {
+	var limits SessionLimits
+	keys := d.object(n, "session_limits", sessionKeys)
+	d.numbers(keys, []bounded{{"max_tokens", &limits.MaxTokens, maxTokens}})
+	limits.MaxCost = d.cost(keys)
+	return limits
+}
+
+// cost reads max_cost; an amount of 0 would stop everything that costs anything.
+func (d *decoder) cost(keys map[string]entry) float64 {
+	e, ok := keys["max_cost"]
+	if !ok {
+		return 0
+	}
+	dollars := d.number(e.value, "max_cost", 0, maxCost)
+	switch {
+	case dollars == nil:
+		return 0
+	case *dollars == 0:
+		d.fault(at(e.value), "max_cost must be more than 0; without it there is no limit")
+	}
+	return *dollars
 }
 
 // names finds agents as they are written in the rest of the file: exactly, or in another Unicode form.

@@ -89,7 +89,7 @@ func TestNewWithItsComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(file)
-	for _, key := range []string{"# model:", "# tools:", "# model_settings:", "# limits:", "# - Editor > Researcher:", "#     tool:",
+	for _, key := range []string{"# model:", "# tools:", "# model_settings:", "# limits:", "# session_limits:", "# - Editor > Researcher:", "#     tool:",
 		"#     description:", "#     parameters:", "#       urgency:", "#     required:"} {
 		if !strings.Contains(text, key) {
 			t.Errorf("the file does not show %s", key)

@@ -60,6 +60,8 @@ func TestFaultsOfAgents(t *testing.T) {
 		{"handoff_reminder a list", oneAgent + "    handoff_reminder: []\n", []string{"5:23: handoff_reminder must be text, not a list"}},
 		{"limit zero", threeAgents + "limits: {max_depth: 0}\n", []string{"6:21: max_depth must be from 1 to 64, not 0"}},
 		{"limit too high", threeAgents + "limits: {max_handoffs: 1001}\n", []string{"6:24: max_handoffs must be from 1 to 1000, not 1001"}},
+		{"cost zero", threeAgents + "session_limits: {max_cost: 0}\n", []string{"6:28: max_cost must be more than 0; without it there is no limit"}},
+		{"cost negative", threeAgents + "limits: {max_cost: -1}\n", []string{"6:20: max_cost must be from 0 to 1e+06, not -1"}},
 		{"limit a text", threeAgents + "limits: {max_runs: \"many\"}\n", []string{"6:20: max_runs must be a whole number, not text"}},
 		{"limits a list", threeAgents + "limits: [1]\n", []string{"6:9: limits must be a mapping (key: value), not a list"}},
 		{"entry point unknown", threeAgents + "entry_points: [A, Bee]\n", []string{"6:19: unknown agent: \"Bee\"; there is: A, B, C"}},

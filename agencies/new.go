@@ -57,7 +57,9 @@ communication_flows:
   #     required: [urgency]
 
 # The defaults of what one turn of the user may cost:
-# limits: {max_depth: %[3]d, max_runs: %[4]d, max_turn_calls: %[5]d, max_calls: %[6]d, max_handoffs: %[7]d}
+# limits: {max_depth: %[3]d, max_runs: %[4]d, max_turn_calls: %[5]d, max_calls: %[6]d, max_handoffs: %[7]d, max_silence: %[8]d}
+# A budget, which nothing has by default (max_tokens, max_cost and max_seconds stand under limits too, for one turn):
+# session_limits: {max_tokens: 2000000, max_cost: 5}
 `
 
 // New is the text of a small working agency of this name, with comments that explain the format. The error says what is
@@ -68,5 +70,5 @@ func New(name string) ([]byte, error) {
 	}
 	l := DefaultLimits
 	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs), nil
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, l.MaxSilence), nil
 }

@@ -72,7 +72,7 @@ agents:
     model_settings: {temperature: 0, top_p: 1, max_output_tokens: 5, reasoning_effort: low, parallel_tool_calls: false, seed: 7, stop: "\n"}
     tools: [read_file]
     handoff_reminder:
-  B: {instructions: x, handoff_reminder: Go on., model_settings: {stop: [a, b]}}
+  B: {instructions: x, max_silence: 4, handoff_reminder: Go on., model_settings: {stop: [a, b]}}
   C: {instructions: x, handoff_reminder: ""}
 entry_points: [B, A]
 communication_flows:
@@ -84,13 +84,16 @@ communication_flows:
         a: {type: array, items: {enum: [1, 2.5, true, null, x]}}
       required: [a]
   - A > C: {tool: ask, parameters: {a: {items: {enum: [1, 2.5, true, null, x]}, type: array}, z: {description: <z>, type: [string, "null"], default: 2020-01-01}}, required: [a]}
-limits: {max_depth: 1, max_runs: 2}
+limits: {max_depth: 1, max_runs: 2, max_tokens: 5, max_cost: 0.5, max_seconds: 7, max_silence: 9}
+session_limits: {max_tokens: 50, max_cost: 3}
 `)
 	if agency.Name != "all-of-it" || agency.Description != "Two\nlines\n" || agency.SharedInstructions != "Answer.\n" ||
 		agency.Model != "openai/org/model:tag" || !slices.Equal(agency.EntryPoints, []string{"B", "A"}) {
 		t.Errorf("%+v", agency)
 	}
-	if want := (agencies.Limits{MaxDepth: 1, MaxRuns: 2, MaxTurnCalls: 400, MaxCalls: 60, MaxHandoffs: 6}); agency.Limits != want {
+	if want := (agencies.Limits{
+		MaxDepth: 1, MaxRuns: 2, MaxTurnCalls: 400, MaxCalls: 60, MaxHandoffs: 6, MaxTokens: 5, MaxCost: 0.5, MaxSeconds: 7, MaxSilence: 9,
+	}); agency.Limits != want || agency.SessionLimits != (agencies.SessionLimits{MaxTokens: 50, MaxCost: 3}) || agency.Agents[1].MaxSilence != 4 {
 		t.Errorf("%+v", agency.Limits)
 	}
 	a, s := agency.Agents[0], agency.Agents[0].Settings

@@ -49,9 +49,13 @@ func TestSchemaHasTheBoundsOfTheDecoder(t *testing.T) {
 	t.Parallel()
 	schema := parsedSchema(t)
 	check := func(key, format string, number *jsonschema.Schema) {
-		for value, sound := range map[float64]bool{
-			*number.Minimum: true, *number.Maximum: true, *number.Minimum - 1: false, *number.Maximum + 2: false,
-		} {
+		values := map[float64]bool{*number.Maximum: true, *number.Maximum + 2: false}
+		if lowest := number.ExclusiveMinimum; lowest != nil {
+			values[*lowest], values[*lowest+1] = false, true
+		} else {
+			values[*number.Minimum], values[*number.Minimum-1] = true, false
+		}
+		for value, sound := range values {
 			_, err := agencies.Parse("f", fmt.Appendf(nil, format, key, value), nil, everything)
 			if (err == nil) != sound {
 				t.Errorf("%s: %.0f: %v", key, value, err)
@@ -61,6 +65,10 @@ func TestSchemaHasTheBoundsOfTheDecoder(t *testing.T) {
 	for key, number := range schema.Defs["limits"].Properties {
 		check(key, threeAgents+"limits: {%s: %.0f}\n", number)
 	}
+	for key, number := range schema.Defs["sessionLimits"].Properties {
+		check(key, threeAgents+"session_limits: {%s: %.0f}\n", number)
+	}
+	check("max_silence", oneAgent+"    %s: %.0f\n", schema.Defs["agent"].Properties["max_silence"])
 	for key, number := range schema.Defs["settings"].Properties {
 		if number.Minimum != nil {
 			check(key, oneAgent+"    model_settings: {%s: %.0f}\n", number)
@@ -72,14 +80,16 @@ func TestSchemaHasTheBoundsOfTheDecoder(t *testing.T) {
 	defaults, err := json.Marshal(map[string]int{
 		"max_depth": agencies.DefaultLimits.MaxDepth, "max_runs": agencies.DefaultLimits.MaxRuns,
 		"max_turn_calls": agencies.DefaultLimits.MaxTurnCalls, "max_calls": agencies.DefaultLimits.MaxCalls,
-		"max_handoffs": agencies.DefaultLimits.MaxHandoffs,
+		"max_handoffs": agencies.DefaultLimits.MaxHandoffs, "max_silence": agencies.DefaultLimits.MaxSilence,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inSchema := map[string]json.RawMessage{}
 	for key, number := range schema.Defs["limits"].Properties {
-		inSchema[key] = number.Default
+		if number.Default != nil {
+			inSchema[key] = number.Default
+		}
 	}
 	if got, _ := json.Marshal(inSchema); string(got) != string(defaults) {
 		t.Errorf("the schema has the defaults %s, not %s", got, defaults)

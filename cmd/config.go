@@ -13,6 +13,8 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
+
+	"bureau/engine/llm/price"
 )
 
 // config is the user's config.yaml.
@@ -51,13 +53,7 @@ type modelConfig struct {
 	// Window is the context window in tokens.
 	Window int `yaml:"window"`
 	// Price in US dollars for a million tokens.
-	Price *priceConfig `yaml:"price"`
-}
-
-type priceConfig struct {
-	Input  float64  `yaml:"input"`
-	Output float64  `yaml:"output"`
-	Cached *float64 `yaml:"cached"`
+	Price *price.Price `yaml:"price"`
 }
 
 // duration is a time.Duration that is negative for "off".

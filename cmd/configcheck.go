@@ -115,10 +115,19 @@ func (c *configChecker) timeouts(n *yaml.Node) {
 
 func (c *configChecker) models(n *yaml.Node) {
 	c.pairs(n, func(_, value *yaml.Node) {
-		c.fields(value, field{"window", c.count}, field{"price", func(n *yaml.Node) {
-			c.fields(n, field{"input", c.number}, field{"output", c.number}, field{"cached", c.number})
-		}})
+		c.fields(value, field{"window", c.count}, field{"price", c.price})
 	})
+}
+
+// price checks what a model costs, and what is different where the input is long.
+func (c *configChecker) price(n *yaml.Node) {
+	amounts := []field{{"input", c.number}, {"output", c.number}, {"cached", c.number}, {"reasoning", c.number}}
+	c.fields(n, append(amounts, field{"above", func(n *yaml.Node) {
+		c.pairs(n, func(tokens, tier *yaml.Node) {
+			c.count(tokens)
+			c.fields(tier, amounts...)
+		})
+	}})...)
 }
 
 // pairs calls visit for each key of a mapping, once each.

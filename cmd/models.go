@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"bureau/agencies"
-	"bureau/engine/history"
 	"bureau/engine/llm"
 	"bureau/engine/llm/openai"
 	"bureau/engine/llm/script"
@@ -326,24 +325,6 @@ func parseScript(path string, data []byte) (*script.Script, error) {
 		return nil, &usageError{message: err.Error()}
 	}
 	return s, nil
-}
-
-// price is what a request cost: nothing offline, what the configuration says, or unknown.
-func (m *models) price(ref llm.Ref, u history.Usage) *float64 {
-	if ref.Provider == "script" || ref.Provider == "replay" {
-		return new(float64)
-	}
-	p := m.config.Providers[ref.Provider].Models[ref.Model].Price
-	if p == nil {
-		return nil
-	}
-	cached := p.Input
-	if p.Cached != nil {
-		cached = *p.Cached
-	}
-	const million = 1e6
-	cost := (float64(max(u.InputTokens-u.CachedTokens, 0))*p.Input + float64(u.CachedTokens)*cached + float64(u.OutputTokens)*p.Output) / million
-	return &cost
 }
 
 // knownNames are the tools and providers that an agency file may name.
