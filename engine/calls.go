@@ -29,6 +29,11 @@ func refused(format string, args ...any) outcome {
 	return outcome{text: "Error: " + fmt.Sprintf(format, args...), failed: true}
 }
 
+// stopped is the outcome of a call that was not finished because its run was ended.
+func stopped(ctx context.Context, when string) outcome {
+	return refused("%s %s", interruption(ctx).Message, when)
+}
+
 // execute carries out the calls of a reply at once and stores their outputs in call order, exactly one for each. Handoffs
 // come last: the role that control moves to is returned, nil for none.
 func (r *run) execute(ctx context.Context, reply said) (*role, error) {
@@ -36,6 +41,7 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 	r.tools += len(reply.calls)
 	r.mu.Unlock()
 
+	refusals, ending := r.judge(ctx, reply)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	outcomes := make([]chan outcome, len(reply.calls))
@@ -48,7 +54,15 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 				"max_output_tokens in the agent's model_settings raises the limit.", call.Name)
 			continue
 		}
+		if ending != nil {
+			outcomes[i] <- refused("%v", ending)
+			continue
+		}
 		if _, isHandoff := r.role.handoffs[call.Name]; isHandoff && call.Extra.ArgumentsError == "" {
+			continue
+		}
+		if refusals[i] != "" {
+			outcomes[i] <- refused("%s", refusals[i])
 			continue
 		}
 		work := r.prepare(ctx, call)
@@ -62,12 +76,19 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 			done <- o
 		}()
 	}
-	next := r.settleHandoffs(ctx, reply, outcomes, working)
-	var failure error
+	next := func() *role { return nil }
+	if ending == nil {
+		next = r.settleHandoffs(ctx, reply, outcomes, working)
+	}
+	failure := ending
 	for i, call := range reply.calls {
-		if err := r.store(ctx, call, <-outcomes[i]); err != nil {
+		o := <-outcomes[i]
+		if err := r.store(ctx, call, o); err != nil {
 			failure = err
 			stop() // what cannot be written down must not go on
+		}
+		if refusals[i] == "" {
+			r.remember(call, o)
 		}
 	}
 	return next(), failure
@@ -155,7 +176,7 @@ func (r *run) prepareSend(ctx context.Context, call *history.Message, send sendT
 	return func() outcome {
 		defer t.engine.pending.end(key)
 		if ctx.Err() != nil {
-			return refused("stopped by the user before %s was asked", d.recipient)
+			return stopped(ctx, "before "+d.recipient+" was asked")
 		}
 		text, err := r.nested(ctx, call.CallID, d)
 		if err != nil {
@@ -174,7 +195,7 @@ func (r *run) overLimitNotice(err error) {
 // told to is left behind.
 func (r *run) runTool(ctx context.Context, t tool.Tool, call tool.Call) outcome {
 	if ctx.Err() != nil {
-		return refused("stopped by the user before the tool was started")
+		return stopped(ctx, "before the tool was started")
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -187,7 +208,7 @@ func (r *run) runTool(ctx context.Context, t tool.Tool, call tool.Call) outcome 
 		text, err := t.Run(ctx, call)
 		switch {
 		case err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil:
-			done <- refused("stopped by the user")
+			done <- stopped(ctx, "while the tool ran")
 		case err != nil:
 			done <- refused("%v", err)
 		default:
@@ -203,7 +224,7 @@ func (r *run) runTool(ctx context.Context, t tool.Tool, call tool.Call) outcome 
 	case o := <-done:
 		return o
 	case <-time.After(stopGrace):
-		return refused("stopped by the user before the tool had ended")
+		return stopped(ctx, "before the tool had ended")
 	}
 }
 
@@ -236,7 +257,7 @@ func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan ou
 				continue
 			}
 			if ctx.Err() != nil {
-				outcomes[i] <- refused("stopped by the user before control had moved")
+				outcomes[i] <- stopped(ctx, "before control had moved")
 				continue
 			}
 			if next != nil {

@@ -29,6 +29,8 @@ type Log interface {
 	RecordRequest(ctx context.Context, r *history.Request) error
 	// SetRecipient stores which agent has control of a session.
 	SetRecipient(ctx context.Context, session, agent string) error
+	// Spent is what all requests of a session took: input and output tokens, and US dollars as far as prices were known.
+	Spent(ctx context.Context, session string) (tokens int64, dollars float64, err error)
 }
 
 // Options of an engine.
@@ -43,13 +45,18 @@ type Options struct {
 	Publish func(history.Event)
 	// Price returns what a request cost in US dollars; nil, or a nil result, is an unknown price.
 	Price func(ref llm.Ref, usage history.Usage) *float64
+	// Decide asks the user whether a turn goes on, and returns his answer; it may block, until the context ends. A question is
+	// told by an event before. At most one is open in a session. nil stops.
+	Decide func(ctx context.Context, q Question) Answer
 }
 
 // Engine runs turns of one agency.
 type Engine struct {
-	options Options
-	roles   map[string]*role
-	pending pending
+	options  Options
+	roles    map[string]*role
+	pending  pending
+	live     liveRuns
+	sessions sessionBudgets
 }
 
 // New prepares an agency to run. It fails when a tool that the agency names is not there.
@@ -60,7 +67,11 @@ func New(options Options) (*Engine, error) {
 	if options.Price == nil {
 		options.Price = func(llm.Ref, history.Usage) *float64 { return nil }
 	}
-	e := &Engine{options: options, roles: map[string]*role{}, pending: pending{busy: map[pendingKey]bool{}}}
+	e := &Engine{
+		options: options, roles: map[string]*role{}, pending: pending{busy: map[pendingKey]bool{}},
+		live:     liveRuns{runs: map[string]*run{}, tops: map[string]*run{}},
+		sessions: sessionBudgets{raised: map[string]*agencies.SessionLimits{}},
+	}
 	for _, agent := range options.Agency.Agents {
 		r, err := newRole(options.Agency, agent, options.Tools)
 		if err != nil {

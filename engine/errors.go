@@ -38,6 +38,15 @@ func limited(format string, args ...any) *Error {
 
 var errInterrupted = &Error{Code: history.CodeInterrupted, Message: "stopped by the user", Err: context.Canceled}
 
+// interruption is why a run whose context has ended does not go on: what it was ended with, else that the user stopped it.
+func interruption(ctx context.Context) *Error {
+	var e *Error
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	return errInterrupted
+}
+
 // asError classifies what ended a run.
 func asError(ctx context.Context, err error) *Error {
 	var e *Error
@@ -45,7 +54,7 @@ func asError(ctx context.Context, err error) *Error {
 		return e
 	}
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return errInterrupted
+		return interruption(ctx)
 	}
 	var model *llm.Error
 	if errors.As(err, &model) {

@@ -12,7 +12,9 @@ import (
 // Each limit: who is told, how the top run ends, what is kept, which event tells it.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	looking := func(*llmtest.Request) llmtest.Response { return calls(call("", "look", "{}")) }
+	looking := func(r *llmtest.Request) llmtest.Response {
+		return calls(call("", "look", fmt.Sprintf(`{"x":%d}`, len(r.Results()))))
+	}
 	asks := func(to string) func(*llmtest.Request) llmtest.Response {
 		return func(r *llmtest.Request) llmtest.Response {
 			if len(r.Results()) == 0 {

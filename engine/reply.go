@@ -23,6 +23,10 @@ const (
 // emptyNudge goes with the second try after a reply that held nothing.
 const emptyNudge = "Your last reply was empty. Answer in words, or call one of your tools."
 
+// summaryNudge goes with the last chance of a run that another agent waits for and that has ended without a word.
+const summaryNudge = "Your work has ended without an answer, and a colleague waits for one. Write now, in words, what you have found " +
+	"and done, and what is open. Call no tool."
+
 // overflowShare is the part of the window that the prompt may take after a server found it too long.
 const overflowShare = 0.4
 
@@ -35,12 +39,13 @@ type said struct {
 }
 
 // ask calls the model of the agent that has control, again where that may help, and writes down what it says as it says it.
-func (r *run) ask(ctx context.Context) (said, error) {
+// The nudge goes with the first try.
+func (r *run) ask(ctx context.Context, nudge string) (said, error) {
 	t := r.turn
 	model, err := t.engine.options.Model(ctx, r.role.agent)
 	if err != nil {
 		if ctx.Err() != nil {
-			return said{}, errInterrupted
+			return said{}, interruption(ctx)
 		}
 		var e *llm.Error
 		if errors.As(err, &e) {
@@ -48,7 +53,7 @@ func (r *run) ask(ctx context.Context) (said, error) {
 		}
 		return said{}, &Error{Code: history.CodeModel, Message: err.Error(), Err: err}
 	}
-	share, nudge, waited := 1.0, "", time.Duration(0)
+	share, waited := 1.0, time.Duration(0)
 	for try := 1; ; try++ {
 		before := r.noted()
 		request, err := r.prompt(ctx, model, share, nudge)
@@ -76,10 +81,10 @@ func (r *run) ask(ctx context.Context) (said, error) {
 			"attempt": try + 1, "of": maxTries, "wait": wait.Seconds(), "reason": fault.Error(),
 		}})
 		if err := sleep(ctx, wait); err != nil {
-			return said{}, errInterrupted
+			return said{}, interruption(ctx)
 		}
-		if err := t.countCall(); err != nil {
-			return said{}, r.overLimit("max_turn_calls", err)
+		if err := r.admit(ctx); err != nil {
+			return said{}, err
 		}
 	}
 }
@@ -138,7 +143,7 @@ func (r *run) once(ctx context.Context, model llm.Model, request llm.Request) (s
 	if err != nil {
 		status := history.StatusFailed
 		if ctx.Err() != nil {
-			status, err = history.StatusInterrupted, errInterrupted
+			status, err = history.StatusInterrupted, interruption(ctx)
 		}
 		rec.abandon(status)
 		return said{}, err
@@ -173,7 +178,7 @@ func (r *run) record(ctx context.Context, model llm.Model, reply llm.Reply, star
 	usage := reply.Usage
 	usage.Requests = 1
 	usage.Cost = r.turn.engine.options.Price(model.Ref(), usage)
-	r.spend(usage)
+	r.account(model.Ref(), usage)
 	outcome := history.OutcomeOK
 	switch {
 	case ctx.Err() != nil:

@@ -34,15 +34,28 @@ type run struct {
 	// firstRow is the id of the run's first row.
 	firstRow int64
 
-	calls    int
-	hops     []string // the agents that had control since the last word
-	refusals int      // replies in a row whose handoffs the limit refused
+	calls       int
+	hops        []string // the agents that had control since the last word
+	refusals    int      // replies in a row whose handoffs the limit refused
+	repetitions map[string]*repetition
+
+	cancel context.CancelCauseFunc
+	life   life
 
 	mu    sync.Mutex
 	usage history.Usage
 	tools int
 	said  []string
+	inbox []string // what the user has said to the run and it has not heard yet
+	deaf  bool     // it hears nothing any more
 }
+
+func newRun(t *turn, id string, cancel context.CancelCauseFunc) *run {
+	return &run{turn: t, id: id, cancel: cancel, repetitions: map[string]*repetition{}}
+}
+
+// holdsControl tells whether the session's control is where that of the run is.
+func (r *run) holdsControl() bool { return r.parent == nil && r.caller == "" }
 
 // answer writes down the message and carries the run to its answer.
 func (r *run) answer(ctx context.Context) (string, error) {
@@ -50,7 +63,7 @@ func (r *run) answer(ctx context.Context) (string, error) {
 	r.starter = r.role
 	r.held = []string{r.role.agent.Name}
 	var rows []*history.Message
-	if r.parent == nil {
+	if r.holdsControl() {
 		reminder, err := t.recipientReminder(ctx, r.role)
 		if err != nil {
 			return "", err
@@ -61,18 +74,24 @@ func (r *run) answer(ctx context.Context) (string, error) {
 			})
 		}
 	}
-	rows = append(rows, &history.Message{Type: history.TypeMessage, Role: history.RoleUser, Content: r.task})
+	rows = append(rows, &history.Message{
+		Type: history.TypeMessage, Role: history.RoleUser, Content: r.task, Extra: history.Extra{ByUser: r.parent == nil && r.caller != ""},
+	})
 	if err := t.append(ctx, r, rows...); err != nil {
 		return "", err
 	}
 	r.firstRow = rows[0].ID
-	if r.parent == nil && !t.input.Once {
+	if r.holdsControl() && !t.input.Once {
 		if err := r.takeControl(ctx); err != nil {
 			return "", err
 		}
 	}
 	text, err := r.loop(ctx)
 	if err != nil {
+		r.close(true)
+		if hearErr := r.hear(ctx); hearErr != nil {
+			r.warn("%v", hearErr)
+		}
 		r.writeFailure(ctx, err)
 	}
 	return text, err
@@ -93,16 +112,24 @@ func (r *run) takeControl(ctx context.Context) error {
 func (r *run) loop(ctx context.Context) (string, error) {
 	limits := r.turn.engine.options.Agency.Limits
 	r.hops = []string{r.role.agent.Name}
+	nudge := ""
 	for {
+		if err := r.hear(ctx); err != nil {
+			return "", err
+		}
 		if r.calls >= limits.MaxCalls {
 			return "", r.overLimit("max_calls", limited("the limit max_calls is reached: %s has called its model %d times in this run",
 				r.role.agent.Name, limits.MaxCalls))
 		}
 		r.calls++
-		if err := r.turn.countCall(); err != nil {
-			return "", r.overLimit("max_turn_calls", err)
+		if err := r.admit(ctx); err != nil {
+			return "", err
 		}
-		reply, err := r.ask(ctx)
+		reply, err := r.ask(ctx, nudge)
+		if nudge == "" && r.parent != nil && isEmpty(err) {
+			nudge = summaryNudge
+			continue
+		}
 		if err != nil {
 			return "", err
 		}
@@ -110,7 +137,10 @@ func (r *run) loop(ctx context.Context) (string, error) {
 			r.hops, r.refusals = []string{r.role.agent.Name}, 0
 		}
 		if len(reply.calls) == 0 {
-			return reply.text, nil
+			if r.close(false) {
+				return reply.text, nil
+			}
+			continue
 		}
 		next, err := r.execute(ctx, reply)
 		if err != nil {
@@ -126,9 +156,15 @@ func (r *run) loop(ctx context.Context) (string, error) {
 			}
 		}
 		if ctx.Err() != nil || r.parent == nil && isClosed(r.turn.input.Finish) {
-			return "", errInterrupted
+			return "", interruption(ctx)
 		}
 	}
+}
+
+// isEmpty tells whether a model has answered with nothing, however often it was asked.
+func isEmpty(err error) bool {
+	var fault *llm.Error
+	return errors.As(err, &fault) && fault.Kind == llm.KindEmpty
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -166,7 +202,7 @@ func (r *run) handOver(ctx context.Context, next *role) error {
 	r.turn.emit(r, history.Event{
 		Type: history.EventCustom, Name: history.CustomHandoff, Value: map[string]any{"from": from, "to": next.agent.Name},
 	})
-	if r.parent == nil {
+	if r.holdsControl() {
 		return r.takeControl(ctx)
 	}
 	return nil
@@ -229,10 +265,13 @@ func (r *run) writeFailure(ctx context.Context, err error) {
 // nested carries a message to another agent and returns its answer. The error is in words for the sender.
 func (r *run) nested(ctx context.Context, callID string, d delivery) (string, error) {
 	t := r.turn
-	child := &run{
-		turn: t, id: history.NewRunID(), parent: r, parentCall: callID, caller: r.role.agent.Name, depth: r.depth + 1,
-		task: d.message, additional: d.additional, role: t.engine.roles[d.recipient],
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	child := newRun(t, history.NewRunID(), cancel)
+	child.parent, child.parentCall, child.caller, child.depth = r, callID, r.role.agent.Name, r.depth+1
+	child.task, child.additional, child.role = d.message, d.additional, t.engine.roles[d.recipient]
+	defer child.watch(cancel)()
+	defer t.engine.live.enter(child)()
 	t.emit(child, history.Event{Type: history.EventSubagentStarted})
 	text, err := child.answer(ctx)
 	usage := child.total()

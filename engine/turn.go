@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"bureau/engine/history"
 )
@@ -15,6 +16,9 @@ type Input struct {
 	// Recipient is the exact name of the agent that is addressed.
 	Recipient string
 	Text      string
+	// Caller, where it is set, is the exact name of the agent whose sub-conversation with the recipient the user adds to: the
+	// rows are those of that pair, the message is marked as the user's, and control of the session stays where it is.
+	Caller string
 	// Once addresses the agent for this message alone: the one that has control of the session keeps it.
 	Once bool
 	// Finish, once closed, ends the turn when the model call under way and what it called are done; nil never does.
@@ -41,8 +45,11 @@ type turn struct {
 	// mu guards what the runs of the turn share, and keeps the events in one order.
 	mu       sync.Mutex
 	runs     int
-	calls    int
 	inFlight map[string]bool // ids of the calls that are being carried out
+
+	spending  *spending
+	floor     chan struct{} // holds one while a run asks the user
+	letRepeat atomic.Bool   // the user lets agents repeat themselves
 }
 
 // Turn carries one message of the user to its answer. Everything that happens is written and told as it happens; the last
@@ -51,23 +58,38 @@ type turn struct {
 func (e *Engine) Turn(ctx context.Context, input Input) (Result, error) {
 	t := &turn{
 		engine: e, input: input, traceID: history.NewTraceID(), runID: history.NewRunID(), runs: 1, inFlight: map[string]bool{},
+		floor: make(chan struct{}, 1),
 	}
-	top := &run{turn: t, id: t.runID, task: input.Text}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	top := newRun(t, t.runID, cancel)
+	top.task, top.caller = input.Text, input.Caller
 	result := Result{RunID: t.runID, TraceID: t.traceID, Agent: input.Recipient}
 	role, known := e.roles[input.Recipient]
 	if known {
 		top.role = role
 	}
 	t.emit(top, history.Event{Type: history.EventRunStarted, Agent: input.Recipient})
-	text, err := func() (string, error) {
+	text, err := func() (text string, err error) {
 		switch {
 		case !known:
 			return "", failed("there is no agent %q in %s", input.Recipient, e.options.Agency.Name)
 		case strings.TrimSpace(input.Text) == "":
 			return "", failed("the message is empty")
 		case ctx.Err() != nil:
-			return "", errInterrupted
+			return "", interruption(ctx)
 		}
+		if input.Caller != "" {
+			leave, err := e.enterPair(input)
+			if err != nil {
+				return "", err
+			}
+			defer leave()
+		}
+		if t.spending, err = e.openSpending(ctx, input.SessionID); err != nil {
+			return "", err
+		}
+		defer e.live.enter(top)()
 		return top.answer(ctx)
 	}()
 	result.Usage = top.total()
@@ -86,8 +108,21 @@ func (e *Engine) Turn(ctx context.Context, input Input) (Result, error) {
 	return result, nil
 }
 
+// enterPair checks that the user can add to a sub-conversation, and claims it.
+func (e *Engine) enterPair(input Input) (leave func(), err error) {
+	if _, known := e.roles[input.Caller]; !known || input.Caller == input.Recipient {
+		return nil, failed("there is no sub-conversation of %q and %q in %s", input.Caller, input.Recipient, e.options.Agency.Name)
+	}
+	key := pendingKey{session: input.SessionID, sender: input.Caller, recipient: input.Recipient}
+	if !e.pending.begin(key) {
+		return nil, failed("%s is working on a message of %s", input.Recipient, input.Caller)
+	}
+	return func() { e.pending.end(key) }, nil
+}
+
 // emit tells an event of a run.
 func (t *turn) emit(r *run, e history.Event) {
+	r.touch()
 	e.SessionID, e.RunID, e.At = t.input.SessionID, t.runID, micros()
 	if r.parent != nil {
 		e.SubagentRunID, e.ParentCallID = r.id, r.parentCall
@@ -116,18 +151,6 @@ func (t *turn) countRun(depth int) error {
 		return fmt.Errorf("the limit max_runs is reached: this turn has started %d runs", limits.MaxRuns)
 	}
 	t.runs++
-	return nil
-}
-
-// countCall admits one more model call of the turn.
-func (t *turn) countCall() error {
-	limit := t.engine.options.Agency.Limits.MaxTurnCalls
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.calls >= limit {
-		return limited("the limit max_turn_calls is reached: this turn has called models %d times", limit)
-	}
-	t.calls++
 	return nil
 }
 
@@ -200,7 +223,9 @@ func (t *turn) tell(r *run, m history.Message) {
 		})
 		return
 	}
-	t.emit(r, history.Event{Type: history.EventTextStart, Agent: m.Agent, MessageID: m.ID, Role: m.Role, Origin: m.Origin})
+	t.emit(r, history.Event{
+		Type: history.EventTextStart, Agent: m.Agent, MessageID: m.ID, Role: m.Role, Origin: m.Origin, ByUser: m.Extra.ByUser,
+	})
 	if m.Content != "" {
 		t.emit(r, history.Event{Type: history.EventTextContent, Agent: m.Agent, MessageID: m.ID, Role: m.Role, Delta: m.Content})
 	}

@@ -70,6 +70,18 @@ func (s *Store) Usage(ctx context.Context, session string) (total history.Usage,
 	return total, err
 }
 
+// Spent is what all requests of a session took: input and output tokens, and US dollars as far as prices were known.
+func (s *Store) Spent(ctx context.Context, session string) (tokens int64, dollars float64, err error) {
+	parts, err := s.UsageBy(ctx, session)
+	for _, part := range parts {
+		tokens += part.Usage.Tokens()
+		if part.Usage.Cost != nil {
+			dollars += *part.Usage.Cost
+		}
+	}
+	return tokens, dollars, err
+}
+
 // runUsage is what a run with all below it took.
 func (v view) runUsage(ctx context.Context, session, runID string) (history.Usage, error) {
 	var c usageColumns

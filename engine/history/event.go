@@ -37,6 +37,7 @@ const (
 	CustomApproval  = "approval"
 	CustomWarning   = "warning"
 	CustomLimit     = "limit"
+	CustomQuestion  = "question"
 )
 
 // Code says why a run ended in an error; each has an exit code.
@@ -69,6 +70,8 @@ type Event struct {
 	MessageID int64
 	Role      Role
 	Origin    Origin
+	// ByUser is set at the start of a message that the user wrote into a sub-conversation of agents.
+	ByUser bool
 	// Status is the row's at an end event: completed, interrupted or failed.
 	Status Status
 	// Delta is the text that was added; Offset is the number of bytes of the row's text before it, so that a view can see a gap.
@@ -110,7 +113,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	}
 	switch e.Type {
 	case EventTextStart, EventReasoningStart, EventCallStart:
-		w.Role, w.Origin = string(e.Role), e.Origin
+		w.Role, w.Origin, w.ByUser = string(e.Role), e.Origin, e.ByUser
 	case EventTextEnd, EventReasoningEnd, EventCallEnd:
 		w.Status = e.Status
 	case EventTextContent, EventReasoningContent, EventCallArgs:
@@ -141,6 +144,7 @@ type wireEvent struct {
 	MessageID           string    `json:"messageId,omitempty"`
 	Role                string    `json:"role,omitempty"`
 	Origin              Origin    `json:"origin,omitempty"`
+	ByUser              bool      `json:"byUser,omitempty"`
 	Status              Status    `json:"status,omitempty"`
 	Delta               *string   `json:"delta,omitempty"`
 	ToolCallID          string    `json:"toolCallId,omitempty"`

@@ -107,6 +107,10 @@ type Extra struct {
 	Code string `json:"code,omitempty"`
 	// Hint says what can be done about a failed row.
 	Hint string `json:"hint,omitempty"`
+	// ByUser marks what the user himself said to an agent in a sub-conversation, where the caller is another agent.
+	ByUser bool `json:"by_user,omitempty"`
+	// Steering marks what the user said to a run that was at work already.
+	Steering bool `json:"steering,omitempty"`
 	// Imported names the program that a row was imported from.
 	Imported string `json:"imported,omitempty"`
 }
@@ -114,7 +118,7 @@ type Extra struct {
 // IsZero tells whether nothing is set, so that the column stays NULL.
 func (e Extra) IsZero() bool {
 	return e.RawArguments == "" && e.ArgumentsError == "" && e.RawName == "" && e.WireID == "" && len(e.Wire) == 0 &&
-		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && e.Imported == ""
+		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && !e.ByUser && !e.Steering && e.Imported == ""
 }
 
 // Thread returns the conversation that the row belongs to.

@@ -39,17 +39,24 @@ func fit(units []unit, room int) []unit {
 	return units[start:]
 }
 
-// trimTurn keeps the words of the user and the newest steps that have room, at least one.
+// trimTurn keeps the words of the user, also those that came later, and the newest steps that have room, at least one.
 func trimTurn(turn []unit, room int) []unit {
 	words := 0
 	for words < len(turn) && (turn[words].begins || turn[words].reminder) {
 		room -= turn[words].tokens
 		words++
 	}
+	for _, u := range turn[words:] {
+		if u.steering {
+			room -= u.tokens
+		}
+	}
 	room -= leftOut(len(turn) - words).tokens
 	from := len(turn)
 	for from > words {
-		room -= turn[from-1].tokens
+		if !turn[from-1].steering {
+			room -= turn[from-1].tokens
+		}
 		if room < 0 && from < len(turn) {
 			break
 		}
@@ -60,6 +67,11 @@ func trimTurn(turn []unit, room int) []unit {
 	}
 	kept := slices.Clone(turn[:words])
 	kept = append(kept, leftOut(from-words))
+	for _, u := range turn[words:from] {
+		if u.steering {
+			kept = append(kept, u)
+		}
+	}
 	return append(kept, turn[from:]...)
 }
 

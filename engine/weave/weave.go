@@ -44,6 +44,9 @@ type View struct {
 // Interrupted is the output that a call without one is given.
 const Interrupted = "Interrupted: the program was stopped before this call had a result."
 
+// byUser stands before what the user himself says to an agent in a conversation of agents, where user messages are the caller's.
+const byUser = "From the user himself, directly to you:\n"
+
 // maxNote bounds the outcome that a note on another agent's call quotes, in bytes.
 const maxNote = 4096
 
@@ -116,8 +119,8 @@ func read(rows iter.Seq2[history.Message, error], view View, room int) ([]histor
 
 // beginsTurn tells whether a row is a message to the agent, and not one that it sent to the agent which calls it.
 func beginsTurn(row history.Message, view View) bool {
-	m, ok := plain(row)
-	return ok && m.Role == llm.RoleUser && row.CallerAgent == view.Caller
+	m, ok := plain(row, view)
+	return ok && m.Role == llm.RoleUser && row.CallerAgent == view.Caller && !row.Extra.Steering
 }
 
 // unit is what is never split: a message, or a reply's calls with their outputs.
@@ -126,6 +129,7 @@ type unit struct {
 	user     bool
 	begins   bool // the run of the agent, or an earlier one with the same caller
 	reminder bool // that the user turns to another agent; it belongs to the message after it
+	steering bool // what the user said while the run was at work
 	tokens   int
 }
 
@@ -141,10 +145,11 @@ func group(rows []history.Message, view View) []unit {
 			i += n
 			continue
 		}
-		if m, ok := plain(rows[i]); ok {
+		if m, ok := plain(rows[i], view); ok {
 			u := newUnit(m)
 			u.begins = beginsTurn(rows[i], view)
 			u.reminder = rows[i].Origin == history.OriginRecipientReminder
+			u.steering = rows[i].Extra.Steering
 			units = append(units, u)
 		}
 		i++
@@ -235,15 +240,19 @@ func isWoven(row history.Message) bool {
 	}
 }
 
-// plain is a message of the user or the program.
-func plain(row history.Message) (llm.Message, bool) {
+// plain is a message of the user or the program, or of the agent that asks.
+func plain(row history.Message, view View) (llm.Message, bool) {
 	if row.Type != history.TypeMessage || !isWoven(row) || strings.TrimSpace(row.Content) == "" {
 		return llm.Message{}, false
 	}
-	switch row.Role {
-	case history.RoleUser:
+	switch {
+	case row.Role == history.RoleUser && row.Extra.ByUser && row.Agent == view.Agent:
+		return llm.Message{Role: llm.RoleUser, Content: byUser + row.Content}, true
+	case row.Role == history.RoleUser && row.Extra.ByUser:
+		return llm.Message{Role: llm.RoleSystem, Content: fmt.Sprintf("The user himself said to %s: %s", row.Agent, row.Content)}, true
+	case row.Role == history.RoleUser:
 		return llm.Message{Role: llm.RoleUser, Content: row.Content}, true
-	case history.RoleSystem:
+	case row.Role == history.RoleSystem:
 		return llm.Message{Role: llm.RoleSystem, Content: row.Content}, true
 	default:
 		return llm.Message{}, false
