@@ -29,6 +29,8 @@ type setup struct {
 	dialect openai.Dialect
 	window  int // of every model, in tokens; 0 is 100,000
 	price   func(llm.Ref, history.Usage) *float64
+	// decide answers for the user; nil is nobody.
+	decide func(context.Context, engine.Question) engine.Answer
 	// model gives each agent a model in memory, in place of one over HTTP.
 	model func(agent string) llm.Model
 	// log stands between the engine and the database.
@@ -127,7 +129,7 @@ func (b *bench) newEngine(agency *agencies.Agency) *engine.Engine {
 		log = b.setup.log(b.store)
 	}
 	e, err := engine.New(engine.Options{
-		Agency: agency, Log: log, Tools: b.registry.Pick, Price: b.setup.price,
+		Agency: agency, Log: log, Tools: b.registry.Pick, Price: b.setup.price, Decide: b.setup.decide,
 		Model: func(_ context.Context, a agencies.Agent) (llm.Model, error) {
 			if b.setup.model != nil {
 				return b.setup.model(a.Name), nil

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"bureau/engine/history"
@@ -12,8 +13,9 @@ import (
 // Each limit: who is told, how the top run ends, what is kept, which event tells it.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	looking := func(r *llmtest.Request) llmtest.Response {
-		return calls(call("", "look", fmt.Sprintf(`{"x":%d}`, len(r.Results()))))
+	var looks atomic.Int64
+	looking := func(*llmtest.Request) llmtest.Response {
+		return calls(call("", "look", fmt.Sprintf(`{"x":%d}`, looks.Add(1))))
 	}
 	asks := func(to string) func(*llmtest.Request) llmtest.Response {
 		return func(r *llmtest.Request) llmtest.Response {

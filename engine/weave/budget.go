@@ -65,14 +65,12 @@ func trimTurn(turn []unit, room int) []unit {
 	if from == words {
 		return turn
 	}
+	later := slices.DeleteFunc(slices.Clone(turn[words:from]), func(u unit) bool { return !u.steering })
 	kept := slices.Clone(turn[:words])
-	kept = append(kept, leftOut(from-words))
-	for _, u := range turn[words:from] {
-		if u.steering {
-			kept = append(kept, u)
-		}
+	if steps := from - words - len(later); steps > 0 {
+		kept = append(kept, leftOut(steps))
 	}
-	return append(kept, turn[from:]...)
+	return slices.Concat(kept, later, turn[from:])
 }
 
 func leftOut(steps int) unit {
