@@ -3,210 +3,109 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"bureau/agencies"
-	"bureau/engine"
 	"bureau/engine/history"
 	"bureau/engine/llm"
-	"bureau/engine/tool"
 )
 
-// quick is an engine in memory whose models answer at once.
-func quick(b *testing.B, yaml string, model llm.Model, tools ...tool.Tool) *engine.Engine {
-	b.Helper()
-	registry := &tool.Registry{}
-	if err := registry.Register(tools...); err != nil {
-		b.Fatal(err)
-	}
-	agency, err := agencies.Parse("bench.yaml", []byte("name: bench\n"+yaml), nil, agencies.Known{Tools: registry.Names()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	logs := sync.Map{} // each session has a log of its own, so that none waits for another
-	e, err := engine.New(engine.Options{
-		Agency: agency, Log: perSession{&logs}, Tools: registry.Pick,
-		Model: func(context.Context, agencies.Agent) (llm.Model, error) { return model, nil },
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return e
+// answers is a model in memory that answers at once.
+func answers(with string) *scripted {
+	return &scripted{window: 128_000, answer: func(_ context.Context, _ int, _ llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+		return utter(on, with)
+	}}
 }
 
-type perSession struct{ logs *sync.Map }
-
-func (p perSession) of(session string) *memory {
-	log, _ := p.logs.LoadOrStore(session, &memory{})
-	return log.(*memory)
-}
-
-func (p perSession) AppendAll(ctx context.Context, rows []*history.Message) error {
-	return p.of(rows[0].SessionID).AppendAll(ctx, rows)
-}
-
-func (p perSession) Update(ctx context.Context, row history.Message) error {
-	return p.of(row.SessionID).Update(ctx, row)
-}
-
-func (p perSession) Rows(ctx context.Context, session string, t history.Thread, before int64, limit int) ([]history.Message, error) {
-	return p.of(session).Rows(ctx, session, t, before, limit)
-}
-
-func (p perSession) CallTaken(ctx context.Context, session, id string) (bool, error) {
-	return p.of(session).CallTaken(ctx, session, id)
-}
-
-func (p perSession) RecordRequest(ctx context.Context, r *history.Request) error {
-	return p.of(r.SessionID).RecordRequest(ctx, r)
-}
-
-func (p perSession) SetRecipient(context.Context, string, string) error { return nil }
-
-func (p perSession) Spent(ctx context.Context, session string) (int64, float64, error) {
-	return p.of(session).Spent(ctx, session)
-}
-
-// counting is a model that calls a tool, each time with other arguments, until it has been asked calls times in a turn.
-type counting struct{ calls int }
-
-func (counting) Ref() llm.Ref               { return llm.Ref{Provider: "memory", Model: "m"} }
-func (counting) Protocol() history.Protocol { return history.ProtocolChatCompletions }
-func (counting) Window() int                { return 1_000_000 }
-
-func (c counting) Stream(_ context.Context, req llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	n := 0
-	for _, m := range req.Messages {
-		if m.Role == llm.RoleTool {
-			n++
+// delegates is a model in memory that asks B whatever it is told, and then answers.
+func delegates() *scripted {
+	return &scripted{window: 128_000, answer: func(_ context.Context, _ int, req llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleUser {
+			return invoke(on, send("", "B", "m"))
 		}
-	}
-	if n == c.calls-1 {
-		return utter(on, "done")
-	}
-	return invoke(on, call(fmt.Sprint("c", n), "look", fmt.Sprintf(`{"x":%d}`, n)))
+		return utter(on, "f")
+	}}
 }
 
-// What the engine itself takes for a model call, tool call and rows included, with 1, 10 and 100 agents at work at the same
-// time; of the last two also as a multiple of one, on all processors and thus a share of them each.
-func BenchmarkModelCall(b *testing.B) {
-	const calls = 20
-	e := quick(b, "agents:\n  A: {instructions: x, tools: [look]}\n", counting{calls}, gives("look", "seen"))
-	session := 0
-	run := func(agents int) time.Duration {
-		began := time.Now()
-		var turns sync.WaitGroup
-		for range agents {
-			session++
-			input := engine.Input{SessionID: fmt.Sprint("s", session), Recipient: "A", Text: "hi"}
-			turns.Go(func() {
-				if _, err := e.Turn(b.Context(), input); err != nil {
-					b.Error(err)
+// forget drops what a benchmark does not look at.
+func (b *bench) forget(models ...*scripted) {
+	b.mu.Lock()
+	b.events = nil
+	b.mu.Unlock()
+	for _, m := range models {
+		m.mu.Lock()
+		m.requests = nil
+		m.mu.Unlock()
+	}
+}
+
+// One turn of a fresh session: all but the model.
+func BenchmarkTurn(b *testing.B) {
+	for name, sender := range map[string]*scripted{"answer": answers("r"), "delegation": delegates()} {
+		b.Run(name, func(b *testing.B) {
+			receiver := answers("r")
+			bench := setup{model: func(agent string) llm.Model { return map[string]llm.Model{"A": sender, "B": receiver}[agent] }}.bench(b, twoAgents, nil)
+			for n := 0; b.Loop(); n++ {
+				b.StopTimer()
+				session := fmt.Sprint("s", n)
+				bench.begin(session)
+				b.StartTimer()
+				if _, err := bench.engine.Turn(b.Context(), turnOf(session, "A", "hi")); err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
-		turns.Wait()
-		return time.Since(began) / time.Duration(agents*calls)
+				b.StopTimer()
+				bench.forget(sender, receiver)
+				b.StartTimer()
+			}
+		})
 	}
-	sums := map[int]time.Duration{}
-	rounds := 0
-	for b.Loop() {
-		for _, agents := range []int{1, 10, 100} {
-			sums[agents] += run(agents)
-		}
-		rounds++
-	}
-	one := sums[1]
-	for agents, sum := range sums {
-		b.ReportMetric(float64(sum.Microseconds())/float64(rounds), fmt.Sprintf("µs/call-of-%d", agents))
-		if agents > 1 {
-			b.ReportMetric(float64(sum)/float64(one), fmt.Sprintf("x-of-one-at-%d", agents))
-		}
-	}
-	b.ReportMetric(0, "ns/op")
 }
 
-// waiting is a model that asks everybody whom it may ask, and whose recipients wait.
-type waiting struct {
-	arrived *sync.WaitGroup
-	release chan struct{}
-	ask     int
-}
-
-func (waiting) Ref() llm.Ref               { return llm.Ref{Provider: "memory", Model: "m"} }
-func (waiting) Protocol() history.Protocol { return history.ProtocolChatCompletions }
-func (waiting) Window() int                { return 1_000_000 }
-
-func (w waiting) Stream(_ context.Context, req llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	if len(req.Tools) == 0 {
-		w.arrived.Done()
-		<-w.release
-		return utter(on, "done")
+// One turn of a session of 100,000 rows, with windows of several sizes.
+func BenchmarkTurnOfLongSession(b *testing.B) {
+	rows := make([]history.Message, 0, 100_000)
+	for i := range 50_000 {
+		rows = append(rows, record("r0", "", fmt.Sprintf("user A question %d", i), "assistant A "+strings.Repeat("some words of an answer ", 10))...)
 	}
-	if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
-		return utter(on, "done")
-	}
-	reply := llm.Reply{}
-	for i := range w.ask {
-		c := send("", fmt.Sprint("B", i), "m")
-		on(llm.Delta{Call: &llm.CallDelta{Index: i, Name: c.Name}})
-		on(llm.Delta{Call: &llm.CallDelta{Index: i, Arguments: c.Arguments}})
-		reply.Calls = append(reply.Calls, llm.Call{Name: c.Name, Arguments: c.Arguments})
-	}
-	return reply, nil
-}
-
-// What a nested run holds in memory while it waits for its model, stacks included and its rows not counted out; as a multiple
-// of a goroutine that does nothing, which is measured in the same run.
-func BenchmarkWaitingRun(b *testing.B) {
-	const turns, each = 40, 16
-	yaml := "agents:\n  A: {instructions: x}\n"
-	var flows []string
-	for i := range each {
-		yaml += fmt.Sprintf("  B%d: {instructions: x}\n", i)
-		flows = append(flows, fmt.Sprintf("A > B%d", i))
-	}
-	yaml += "communication_flows: [" + strings.Join(flows, ", ") + "]\n"
-	held := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc + m.StackInuse
-	}
-	var run, bare float64
-	for b.Loop() {
-		release := make(chan struct{})
-		before := held()
-		var idle sync.WaitGroup
-		for range turns * each {
-			idle.Go(func() { <-release })
-		}
-		bare = float64(held()-before) / (turns * each)
-		close(release)
-		idle.Wait()
-
-		w := waiting{arrived: &sync.WaitGroup{}, release: make(chan struct{}), ask: each}
-		w.arrived.Add(turns * each)
-		e := quick(b, yaml, w)
-		before = held()
-		var all sync.WaitGroup
-		for i := range turns {
-			all.Go(func() {
-				if _, err := e.Turn(b.Context(), engine.Input{SessionID: fmt.Sprint(i), Recipient: "A", Text: "hi"}); err != nil {
-					b.Error(err)
+	for _, window := range []int{8_000, 128_000, 1_000_000} {
+		b.Run(fmt.Sprint(window), func(b *testing.B) {
+			model := answers("r")
+			model.window = window
+			bench := setup{model: only(model), rows: rows}.bench(b, agentsOf("A"), nil)
+			bench.abandoned = true
+			messages := 0
+			for b.Loop() {
+				if _, err := bench.engine.Turn(b.Context(), turnOf(bench.session, "A", "hi")); err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
-		w.arrived.Wait()
-		run = float64(held()-before) / (turns * each)
-		close(w.release)
-		all.Wait()
+				b.StopTimer()
+				messages = len(model.requests[0].Messages)
+				bench.forget(model)
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(messages), "messages")
+		})
 	}
-	b.ReportMetric(run/1024, "KiB/run")
-	b.ReportMetric(run/max(bare, 1), "x-of-a-goroutine")
-	b.ReportMetric(0, "ns/op")
+}
+
+// Deltas of one reply from the model to the events, rows on disk kept up.
+func BenchmarkDeltas(b *testing.B) {
+	const deltas = 10_000
+	model := &scripted{answer: func(_ context.Context, _ int, _ llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+		for range deltas {
+			on(llm.Delta{Text: "word "})
+		}
+		return llm.Reply{Text: strings.Repeat("word ", deltas), Finish: llm.FinishStop}, nil
+	}}
+	bench := setup{model: only(model)}.bench(b, agentsOf("A"), nil)
+	bench.abandoned = true
+	for n := 0; b.Loop(); n++ {
+		session := fmt.Sprint("s", n)
+		bench.begin(session)
+		if _, err := bench.engine.Turn(b.Context(), turnOf(session, "A", "hi")); err != nil {
+			b.Fatal(err)
+		}
+		bench.forget(model)
+	}
+	b.ReportMetric(float64(b.N)*deltas/b.Elapsed().Seconds(), "deltas/s")
 }

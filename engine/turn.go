@@ -19,7 +19,8 @@ type Input struct {
 	// Caller, where it is set, is the exact name of the agent whose sub-conversation with the recipient the user adds to: the
 	// rows are those of that pair, the message is marked as the user's, and control of the session stays where it is.
 	Caller string
-	// Once addresses the agent for this message alone: the one that has control of the session keeps it.
+	// Once addresses the agent for this message alone: the one that has control of the session keeps it, unless the agent
+	// hands over in its turn.
 	Once bool
 	// Finish, once closed, ends the turn when the model call under way and what it called are done; nil never does.
 	Finish <-chan struct{}

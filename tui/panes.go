@@ -4,6 +4,8 @@ import (
 	"image"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"bureau/engine/history"
 	"bureau/tui/style"
 	"bureau/tui/text"
@@ -109,12 +111,20 @@ func (m *model) drawPanes() []string {
 	return rows
 }
 
+// paneLine is the style of a pane's lines: that of the focus, else of the agent that works there.
+func (m *model) paneLine(p *pane, active bool) lipgloss.Style {
+	if active {
+		return m.look.BorderFocus
+	}
+	if run := p.data.Current(); run != nil && run.Working() {
+		return m.look.Agent(run.To).Bold(false)
+	}
+	return m.look.Border
+}
+
 // paneHeader draws who talks to whom, about what, and how far it is, into a line.
 func (m *model) paneHeader(p *pane, l PaneLayout, active bool) string {
-	line := m.look.Border
-	if active {
-		line = m.look.BorderFocus
-	}
+	line := m.paneLine(p, active)
 	w := l.Header.Dx()
 	lead := style.SymbolRule + " "
 	switch {
@@ -168,11 +178,7 @@ func (m *model) paneBody(p *pane, l PaneLayout, active bool) []string {
 	}
 	edge, width := "", l.Body.Dx()
 	if m.layout.Wide {
-		line := m.look.Border
-		if active {
-			line = m.look.BorderFocus
-		}
-		edge, width = line.Render(style.SymbolLine), width-1
+		edge, width = m.paneLine(p, active).Render(style.SymbolLine), width-1
 	}
 	var rows []string
 	if l.Expanded {
@@ -194,14 +200,17 @@ func (m *model) lastWords(p *pane, w int) string {
 	if words == "" {
 		return ""
 	}
-	room := w - 2*len(indent) - 1
+	room := max(w-2*len(indent)-1-text.Width(text.Line(agent))-2, 0)
 	if p.working() {
-		words = text.CutLeft(text.Line(text.Sanitise(words[max(len(words)-2048, 0):])), max(room-text.Width(agent)-2, 0))
+		words = text.CutLeft(text.Line(unmarked.Replace(tail(words, 2048))), room)
 	} else {
-		words = text.Line(text.Sanitise(words[:min(len(words), 2048)]))
+		words = text.Cut(text.Line(unmarked.Replace(firstLine(words, 2048))), room)
 	}
 	return text.Cut(indent+indent+m.look.Dim.Render(text.Line(agent)+": ")+m.look.Faint.Render(words), w-1)
 }
+
+// unmarked takes out of a line what is there for Markdown alone.
+var unmarked = strings.NewReplacer("**", "", "__", "", "`", "", "# ", "", "#", "")
 
 // reveal shows a pane: expanded, under the cursor, and with the focus.
 func (m *model) reveal(i int) {
