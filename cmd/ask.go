@@ -120,7 +120,7 @@ func (p *program) ask(ctx context.Context, o askOptions) error {
 		}
 	}()
 	teller := p.teller(o, cancel)
-	e, letGo, err := p.newEngine(work.agency, s, m, teller.tell)
+	e, letGo, err := p.newEngine(work.agency, s, m, teller.tell, nil)
 	if err != nil {
 		return err
 	}

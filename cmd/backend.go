@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bureau/agencies"
+	"bureau/engine"
 	"bureau/engine/history"
 	"bureau/engine/llm"
 	"bureau/store"
@@ -59,7 +60,7 @@ func (b *backend) Open(ctx context.Context, id string) (tui.Session, error) {
 	b.mu.Lock()
 	agency := b.agency
 	b.mu.Unlock()
-	s := &session{backend: b, closed: make(chan struct{})}
+	s := &session{backend: b, closed: make(chan struct{}), answers: make(chan engine.Answer, 1)}
 	if id == "" {
 		now := time.Now().UnixMicro()
 		s.isNew = true
@@ -137,7 +138,7 @@ func (s *session) prepare(ctx context.Context, agency *agencies.Agency) error {
 	if s.models, err = b.program.newModels(agency, cmp.Or(b.model, s.info.Model), 1); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	if s.engine, s.letGo, err = b.program.newEngine(agency, b.store, s.models, s.publish); err != nil {
+	if s.engine, s.letGo, err = b.program.newEngine(agency, b.store, s.models, s.publish, s.decide); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	s.findModel(ctx)

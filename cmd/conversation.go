@@ -26,6 +26,9 @@ type session struct {
 	turns   sync.WaitGroup
 	closed  chan struct{}
 
+	// answers holds what the user says to an open question.
+	answers chan engine.Answer
+
 	mu       sync.Mutex
 	readOnly string
 	info     history.Session
@@ -122,6 +125,15 @@ func (s *session) Usage(ctx context.Context) (history.Usage, int64, error) {
 
 // Send starts a turn.
 func (s *session) Send(recipient, text string, once bool) error {
+	return s.start(engine.Input{Recipient: recipient, Text: text, Once: once})
+}
+
+// Tell starts a turn in a sub-conversation.
+func (s *session) Tell(caller, agent, text string) error {
+	return s.start(engine.Input{Caller: caller, Recipient: agent, Text: text})
+}
+
+func (s *session) start(input engine.Input) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -131,12 +143,16 @@ func (s *session) Send(recipient, text string, once bool) error {
 		return errors.New("a turn is under way")
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	if err := s.store(ctx, text); err != nil {
+	if err := s.store(ctx, input.Text); err != nil {
 		stop()
 		return err
 	}
 	s.stop = stop
-	input := engine.Input{SessionID: s.info.ID, Recipient: recipient, Text: text, Once: once}
+	input.SessionID = s.info.ID
+	select {
+	case <-s.answers: // one that came too late for its question
+	default:
+	}
 	s.turns.Go(func() {
 		defer stop()
 		s.turn(ctx, input)
@@ -187,6 +203,48 @@ func (s *session) publish(e history.Event) {
 		s.mu.Unlock()
 	}
 	s.backend.feed.Publish(e)
+}
+
+// Steer says something to a run under way.
+func (s *session) Steer(runID, text string) error {
+	if runID == "" {
+		return s.engine.Steer(s.id(), text)
+	}
+	return s.engine.SteerRun(runID, text)
+}
+
+// CancelRun stops one run.
+func (s *session) CancelRun(runID string) error { return s.engine.CancelRun(runID) }
+
+// decide waits for the answer to a question of which the terminal has been told.
+func (s *session) decide(ctx context.Context, _ engine.Question) engine.Answer {
+	select {
+	case a := <-s.answers:
+		return a
+	case <-ctx.Done():
+		return engine.Answer{}
+	}
+}
+
+// Answer answers the open question.
+func (s *session) Answer(a tui.Answer) {
+	answer := engine.Answer{By: a.By}
+	switch a.Verdict {
+	case tui.Once:
+		answer.Verdict = engine.Once
+	case tui.Raise:
+		answer.Verdict = engine.Raise
+	}
+	select {
+	case s.answers <- answer:
+	default: // the question has its answer already
+	}
+}
+
+// Budget is what the agency file allows.
+func (s *session) Budget() tui.Budget {
+	l, all := s.agency.Limits, s.agency.SessionLimits
+	return tui.Budget{Tokens: int64(all.MaxTokens), Cost: all.MaxCost, TurnTokens: int64(l.MaxTokens), TurnCost: l.MaxCost}
 }
 
 // Stop cancels the turn under way.

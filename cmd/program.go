@@ -123,14 +123,19 @@ func registry(root *os.Root) *tool.Registry {
 	return r
 }
 
+// decider answers the questions of an engine; nil where nobody is there to be asked.
+type decider = func(context.Context, engine.Question) engine.Answer
+
 // newEngine joins the parts to run an agency. The returned function lets go of the folder.
-func (p *program) newEngine(agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event)) (*engine.Engine, func(), error) {
+func (p *program) newEngine(
+	agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event), decide decider,
+) (*engine.Engine, func(), error) {
 	root, err := os.OpenRoot(p.folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the working folder cannot be opened: %w", err)
 	}
 	e, err := engine.New(engine.Options{
-		Agency: agency, Log: s, Tools: registry(root).Pick, Publish: publish, Price: m.price,
+		Agency: agency, Log: s, Tools: registry(root).Pick, Publish: publish, Price: m.price, Decide: decide,
 		Model: func(ctx context.Context, agent agencies.Agent) (llm.Model, error) { return m.forAgent(ctx, agent) },
 	})
 	if err != nil {

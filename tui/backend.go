@@ -54,6 +54,18 @@ type Session interface {
 	// without a SubagentRunID. once is for a message that addresses an agent without giving it the conversation: the one after
 	// it goes to whoever had control before. An error means that nothing was started and nothing stored. Immediate.
 	Send(recipient, text string, once bool) error
+	// Tell starts a turn in a sub-conversation, as Send does: what the user says is on record there, and the agent answers to it;
+	// caller is the other one. Immediate.
+	Tell(caller, agent, text string) error
+	// Steer says something to a run that is under way, which hears it between two of its model calls; an empty id is the turn's
+	// own run. An error means that nothing was said. Immediate.
+	Steer(runID, text string) error
+	// CancelRun stops one run with all below it; whoever waits for it goes on. Immediate.
+	CancelRun(runID string) error
+	// Answer answers the question that a "question" event has told last. Immediate.
+	Answer(a Answer)
+	// Budget is what the session and a turn may take, as the agency file has it. Immediate.
+	Budget() Budget
 	// Stop cancels the turn under way; without one it does nothing. Immediate.
 	Stop()
 	// Export writes the session to a file in the working folder and returns its path; format is markdown or json.
@@ -68,8 +80,33 @@ type Draft struct {
 	Queue []Queued `json:"queue,omitempty"`
 }
 
-// Queued is a message that waits for the turn to end. Recipient is empty for the one that has control by then.
+// Answer is what the user decided at a limit.
+type Answer struct {
+	Verdict Verdict
+	// By is what Raise adds to the limit, in the limit's own unit.
+	By float64
+}
+
+// Verdict says how a turn goes on after a question.
+type Verdict int
+
+// The verdicts.
+const (
+	Stop Verdict = iota
+	Once
+	Raise
+)
+
+// Budget is tokens and US dollars of a session, and of one turn; 0 is no limit.
+type Budget struct {
+	Tokens, TurnTokens int64
+	Cost, TurnCost     float64
+}
+
+// Queued is a message that waits for the turn to end. Recipient is empty for the one that has control by then. Caller is set for
+// what is said into the sub-conversation of Caller and Recipient.
 type Queued struct {
+	Caller    string `json:"caller,omitempty"`
 	Recipient string `json:"recipient,omitempty"`
 	Text      string `json:"text"`
 }

@@ -39,6 +39,7 @@ func (s *still) Rows(_ context.Context, t history.Thread, before int64, limit in
 func (s *still) Conversations(context.Context) ([]history.Conversation, error) { return nil, nil }
 func (s *still) Usage(context.Context) (history.Usage, int64, error)           { return history.Usage{}, 0, nil }
 func (s *still) Draft(context.Context) (Draft, error)                          { return Draft{}, nil }
+func (s *still) Budget() Budget                                                { return Budget{} }
 func (s *still) SaveDraft(context.Context, Draft) error                        { return nil }
 
 const words = "A paragraph of an **answer** with `code` in it, long enough to be wrapped into a row or two of the screen, as most are.\n\n- one\n- two\n\nAnd so on.\n\n"

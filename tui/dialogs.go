@@ -18,6 +18,7 @@ const (
 	newID       = "new"
 	forkID      = "fork"
 	openID      = "open"
+	questionID  = "question"
 )
 
 // sessionsMsg brings the sessions that match a query.
@@ -161,10 +162,16 @@ func (m *model) handleResult(r overlay.Result) tea.Cmd {
 	switch r := r.(type) {
 	case overlay.Picked:
 		switch r.Dialog {
+		case questionID:
+			m.answer(r.ID)
 		case recipientID, overlay.AgencyID:
 			m.choose(r.ID)
 		case overlay.PaletteID:
 			return m.runCommand(r.ID, "")
+		}
+	case overlay.Closed:
+		if r.ID == questionID {
+			m.answer(answerStop)
 		}
 	case overlay.Query:
 		return m.querySessions(r.Text)

@@ -22,7 +22,13 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 		if e.Type == history.EventSubagentStarted {
 			begun = append(begun, e.Thread())
 		}
-		if e.SubagentRunID != "" || e.CallerAgent != "" {
+		switch {
+		case e.Type == history.EventCustom && e.Name == history.CustomQuestion:
+			m.ask(e)
+		case e.Type == history.EventTextEnd && e.Role == history.RoleUser:
+			m.queue.heard(e.Content)
+		}
+		if !ofTurn(e) {
 			if e.Usage != nil {
 				m.usage.wanted = true
 			}
@@ -30,7 +36,7 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 		}
 		switch e.Type {
 		case history.EventRunStarted:
-			m.sent = false
+			m.sent, m.before = false, m.total
 			m.restPanes()
 		case history.EventRunFinished, history.EventRunError:
 			cmds = append(cmds, m.turnEnded(e))
@@ -49,9 +55,20 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// ofTurn tells whether an event concerns the turn itself or the user thread: the turn may be one in a sub-conversation.
+func ofTurn(e history.Event) bool {
+	switch e.Type {
+	case history.EventRunStarted, history.EventRunFinished, history.EventRunError:
+		return true
+	}
+	return e.SubagentRunID == "" && e.CallerAgent == ""
+}
+
 // turnEnded sends what waits, or holds it back when the turn did not end well.
 func (m *model) turnEnded(e history.Event) tea.Cmd {
 	m.sent, m.usage.wanted = false, true
+	m.queue.said = nil
+	m.closeQuestion()
 	if e.Type == history.EventRunError {
 		m.queue.held = len(m.queue.waiting) > 0
 		if e.Code == history.CodeInterrupted {

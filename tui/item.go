@@ -110,11 +110,11 @@ func (e *entry) Rows(width int) []string {
 }
 
 func (e *entry) input(w int) []string {
-	head := e.look.name(e.Caller) + e.look.Dim.Render(" "+style.SymbolArrow+" ") + e.look.name(e.Agent)
+	head := e.look.name(e.Speaker()) + e.look.Dim.Render(" "+style.SymbolArrow+" ") + e.look.name(e.Agent)
 	rows := []string{text.Cut(head, w)}
 	bar := e.look.User
-	if e.Caller != "" {
-		bar = e.look.Agent(e.Caller)
+	if e.Speaker() != "" {
+		bar = e.look.Agent(e.Speaker())
 	}
 	edge := bar.Render(style.SymbolLine) + " "
 	for _, line := range text.Wrap(e.safe(), max(w-2, 1)) {

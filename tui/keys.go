@@ -92,6 +92,7 @@ func (m *model) globalKey(msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 // interrupt is ctrl+c: it closes a dialog, clears a draft into the history, stops a turn, or leaves when it comes twice.
 func (m *model) interrupt() tea.Cmd {
 	if !m.overlays.Empty() {
+		m.refuseQuestion()
 		m.overlays.Pop()
 		return nil
 	}
@@ -128,6 +129,8 @@ func (m *model) back() {
 		m.onHead = true
 	case m.focus != focusComposer:
 		m.setFocus(focusComposer)
+	case m.pair != nil:
+		m.tellPair(nil)
 	case m.busy():
 		m.stop()
 	}
@@ -176,6 +179,8 @@ func (m *model) composerKey(msg tea.KeyPressMsg) tea.Cmd {
 	_, open := m.composer.Completion()
 	empty := m.composer.Value() == "" && !open
 	switch {
+	case key.Matches(msg, m.keys.Composer.Now):
+		return m.sendNow()
 	case empty && key.Matches(msg, leaveKey):
 		if m.busy() {
 			m.say("the agents are at work; " + m.keys.Global.Interrupt.Help().Key + " stops them")
@@ -245,6 +250,10 @@ func (m *model) threadKey(msg tea.KeyPressMsg) tea.Cmd {
 		m.toggleZoom()
 	case key.Matches(msg, k.Copy):
 		return m.copySelected()
+	case key.Matches(msg, k.Tell):
+		m.tellSelected()
+	case key.Matches(msg, k.Cancel):
+		m.cancelSelected()
 	case key.Matches(msg, k.Help):
 		m.openHelp()
 	}

@@ -40,6 +40,10 @@ type model struct {
 	overlays  *overlay.Stack
 	commands  []command
 	recipient string
+	pair      *thread.Run // the sub-conversation that is written to, by a run in it; nil for the user thread
+	question  *question   // nil while none is open
+	budget    Budget
+	before    history.Usage // the session's total when the turn began
 	queue     queue
 	draft     draftKeeper
 	notice    notice

@@ -162,6 +162,7 @@ func (m *model) show(o opened) tea.Cmd {
 	m.draft = draftKeeper{saved: o.draft}
 	m.composer.SetValue(o.draft.Text)
 	m.sent = false
+	m.pair, m.question, m.budget, m.before = nil, nil, o.session.Budget(), o.usage
 	m.recipient = firstRecipient(m.agency, o.session)
 	m.setFocus(focusComposer)
 	m.describeComposer()

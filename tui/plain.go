@@ -35,6 +35,8 @@ type plain struct {
 	continued string        // lines that ended in a backslash
 	choice    func(n int) error
 	choices   int
+	question  *question // nil while none is open
+	over      bool      // nobody can type any more
 	leave     time.Time
 	quit      bool
 }
@@ -111,7 +113,8 @@ func (p *plain) loop(lines <-chan string, events <-chan []history.Event, signals
 			p.interrupt()
 		case line, ok := <-lines:
 			if !ok {
-				lines = nil
+				lines, p.over = nil, true
+				p.refuse()
 				continue
 			}
 			p.take(line)
@@ -259,7 +262,13 @@ func (p *plain) send(msg Queued) {
 		p.say("Not sent: %s. /fork goes on in a copy.", text.Line(why))
 		return
 	}
-	if err := p.session.Send(to, msg.Text, msg.Recipient != "" && msg.Recipient != p.recipient); err != nil {
+	err := error(nil)
+	if msg.Caller != "" {
+		err = p.session.Tell(msg.Caller, msg.Recipient, msg.Text)
+	} else {
+		err = p.session.Send(to, msg.Text, msg.Recipient != "" && msg.Recipient != p.recipient)
+	}
+	if err != nil {
 		p.say("Not sent: %s", text.Line(err.Error()))
 		return
 	}

@@ -17,6 +17,9 @@ var plainCommands = []struct{ name, args, title string }{
 	{"sessions", "[WORDS]", "open another session"},
 	{"fork", "", "go on in a copy of the session"},
 	{"to", "[AGENT]", "choose the recipient, who stays; @AGENT at the start of a message addresses one for it alone"},
+	{"now", "TEXT", "say something to the agents at work, without waiting for the end of the turn"},
+	{"tell", "AGENT TEXT", "say something into the sub-conversation in which an agent was asked last"},
+	{"cancel", "AGENT", "stop one delegation alone"},
 	{"agency", "", "who may message whom"},
 	{"panes", "", "read what two agents said to each other"},
 	{"export", "[markdown|json]", "write the session to a file"},
@@ -42,6 +45,12 @@ func (p *plain) command(name, args string) {
 		p.stop()
 	case "to":
 		p.to(args)
+	case "now":
+		p.now(args)
+	case "tell":
+		p.tellPair(args)
+	case "cancel":
+		p.cancel(args)
 	case "agency":
 		p.describe()
 	case "panes":
@@ -89,6 +98,7 @@ func (p *plain) choose(what string, labels []string, pick func(n int) error) {
 func (p *plain) chosen(line string) {
 	if strings.TrimSpace(line) == "" {
 		p.choices = 0
+		p.refuse()
 		return
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(line))

@@ -69,7 +69,7 @@ func (p *plain) flow(e history.Event, end bool) {
 // task tells what an agent asks another.
 func (p *plain) task(e history.Event) {
 	if it := itemOf(p.data.Thread(e.Thread()), e.MessageID); it != nil && it.Kind == thread.Input {
-		p.say("%s → %s: %s", text.Line(it.Caller), text.Line(it.Agent), text.Line(firstLine(it.Text(), 300)))
+		p.say("%s → %s: %s", speaker(it), text.Line(it.Agent), text.Line(firstLine(it.Text(), 300)))
 	}
 }
 
@@ -127,6 +127,9 @@ func (p *plain) ended(e history.Event) {
 // turnEnded sends what waits, or keeps it when the turn did not end well.
 func (p *plain) turnEnded(e history.Event) {
 	p.sent = false
+	if p.question != nil {
+		p.question, p.choices = nil, 0
+	}
 	if e.Type == history.EventRunError {
 		p.failed(e)
 		if p.queue.held = len(p.queue.waiting) > 0; p.queue.held {
@@ -166,6 +169,8 @@ func (p *plain) custom(e history.Event, top bool) {
 		if top {
 			p.recipient = to
 		}
+	case history.CustomQuestion:
+		p.ask(e)
 	case history.CustomRetry, history.CustomWarning, history.CustomLimit:
 		t := p.data.Thread(e.Thread())
 		if t == nil || len(t.Items) == 0 {
@@ -181,15 +186,19 @@ func (p *plain) custom(e history.Event, top bool) {
 	}
 }
 
+// speaker is who said an item.
+func speaker(it *thread.Item) string {
+	if from := it.Speaker(); from != "" {
+		return text.Line(from)
+	}
+	return "You"
+}
+
 // item writes an item that was read.
 func (p *plain) item(it *thread.Item) {
 	switch it.Kind {
 	case thread.Input:
-		from := "You"
-		if it.Caller != "" {
-			from = text.Line(it.Caller)
-		}
-		p.say("%s → %s:\n%s", from, text.Line(it.Agent), text.Sanitise(it.Text()))
+		p.say("%s → %s:\n%s", speaker(it), text.Line(it.Agent), text.Sanitise(it.Text()))
 	case thread.Answer, thread.Failure:
 		p.say("%s:\n%s", text.Line(it.Agent), text.Sanitise(it.Text()))
 		p.after(it)

@@ -17,7 +17,19 @@ import (
 type queue struct {
 	waiting []Queued
 	held    bool
+	// said is what was sent to agents at work and they have not heard yet, the oldest first.
+	said []Queued
 }
+
+// heard takes away what an agent has heard.
+func (q *queue) heard(words string) {
+	if i := slices.IndexFunc(q.said, func(msg Queued) bool { return msg.Text == words }); i >= 0 {
+		q.said = slices.Delete(q.said, i, i+1)
+	}
+}
+
+// shown is all that is not on record yet, in the order in which it is drawn.
+func (q *queue) shown() []Queued { return slices.Concat(q.said, q.waiting) }
 
 func (q *queue) push(msg Queued) { q.waiting = append(q.waiting, msg) }
 
@@ -45,7 +57,7 @@ func (q *queue) takeNext() (Queued, bool) {
 
 // queueRows is how many rows the queue and a long word to the user would like.
 func (m *model) queueRows() int {
-	n := min(len(m.queue.waiting), maxQueue)
+	n := min(len(m.queue.shown()), maxQueue)
 	if m.notice.text != "" && m.noticeInQueue() {
 		n += min(len(m.noticeRows()), maxQueue)
 	}
@@ -66,12 +78,13 @@ func (m *model) drawQueue() []string {
 	var rows []string
 	if m.notice.text != "" && m.noticeInQueue() {
 		rows = m.noticeRows()
-		rows = rows[:min(len(rows), max(h-min(len(m.queue.waiting), 1), 1))]
+		rows = rows[:min(len(rows), max(h-min(len(m.queue.shown()), 1), 1))]
 	}
 	room := h - len(rows)
-	for i, msg := range m.queue.waiting {
-		if i == room-1 && len(m.queue.waiting) > room {
-			rows = append(rows, strings.Repeat(" ", m.margin())+m.look.Faint.Render(text.Cut(fmt.Sprintf("%s %d more wait", style.SymbolEllipsis, len(m.queue.waiting)-i), w)))
+	shown := m.queue.shown()
+	for i, msg := range shown {
+		if i == room-1 && len(shown) > room {
+			rows = append(rows, strings.Repeat(" ", m.margin())+m.look.Faint.Render(text.Cut(fmt.Sprintf("%s %d more wait", style.SymbolEllipsis, len(shown)-i), w)))
 			break
 		}
 		if i >= room {
@@ -84,7 +97,10 @@ func (m *model) drawQueue() []string {
 
 func (m *model) drawQueued(i int, msg Queued, w int) string {
 	sign, words := style.SymbolWaiting, "waits"
-	if m.queue.held {
+	switch {
+	case i < len(m.queue.said):
+		sign, words = style.SymbolArrow, "said"
+	case m.queue.held:
 		sign, words = style.SymbolStopped, "kept"
 	}
 	left := strings.Repeat(" ", m.margin()) + m.look.Warning.Render(sign+" "+words)
@@ -93,7 +109,7 @@ func (m *model) drawQueued(i int, msg Queued, w int) string {
 	}
 	left += "  " + m.look.Dim.Render(text.Line(firstLine(msg.Text, 400)))
 	right := ""
-	if i == 0 && w >= wideColumns/2 {
+	if i == len(m.queue.said) && w >= wideColumns/2 {
 		right = m.keys.Composer.Earlier.Help().Key + " edits"
 		if m.queue.held {
 			right = "enter sends, " + right
@@ -124,7 +140,7 @@ type (
 
 // currentDraft is what is typed and not sent.
 func (m *model) currentDraft() Draft {
-	return Draft{Text: m.composer.Value(), Queue: m.queue.waiting}
+	return Draft{Text: m.composer.Value(), Queue: m.queue.shown()}
 }
 
 func sameDraft(a, b Draft) bool { return a.Text == b.Text && slices.Equal(a.Queue, b.Queue) }

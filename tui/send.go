@@ -24,7 +24,14 @@ func (m *model) submit(msg Queued) tea.Cmd {
 		return nil
 	}
 	remember := m.addInput(msg.Text)
+	if m.pair != nil && msg.Recipient == "" {
+		msg.Caller, msg.Recipient = m.pair.From, m.pair.To
+	}
 	if m.busy() {
+		if run := workingRun(m.data, msg.Caller, msg.Recipient); msg.Caller != "" && run != nil {
+			m.steer(run.ID, msg)
+			return remember
+		}
 		m.queue.push(msg)
 		return remember
 	}
@@ -37,7 +44,13 @@ func (m *model) send(msg Queued) tea.Cmd {
 	if to == "" {
 		to = m.recipient
 	}
-	if err := m.session.Send(to, msg.Text, msg.Recipient != "" && msg.Recipient != m.recipient); err != nil {
+	err := error(nil)
+	if msg.Caller != "" {
+		err = m.session.Tell(msg.Caller, msg.Recipient, msg.Text)
+	} else {
+		err = m.session.Send(to, msg.Text, msg.Recipient != "" && msg.Recipient != m.recipient)
+	}
+	if err != nil {
 		m.fail("not sent", err)
 		if m.composer.Value() == "" {
 			m.composer.SetValue(msg.Text)
@@ -67,6 +80,7 @@ func (m *model) sendNext() tea.Cmd {
 func (m *model) choose(agent string) {
 	for _, a := range m.recipients() {
 		if a.Name == agent {
+			m.pair = nil
 			m.setRecipient(agent)
 			m.say("messages go to " + agent)
 			return
@@ -91,6 +105,9 @@ func (m *model) askFork(why string) {
 // describeComposer tells the composer whom messages go to, and what it can complete.
 func (m *model) describeComposer() {
 	prompt := text.Line(m.recipient)
+	if m.pair != nil {
+		prompt = text.Line(m.pair.To) + " (with " + text.Line(m.pair.From) + ")"
+	}
 	if m.session != nil && m.session.ReadOnly() != "" {
 		prompt = "read only"
 	}

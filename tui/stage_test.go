@@ -19,22 +19,27 @@ type stage struct {
 	feed   *tui.Feed
 	model  tui.ModelInfo
 
-	mu       sync.Mutex
-	session  history.Session
-	rows     []history.Message
-	runs     []*history.Delegation
-	usage    history.Usage
-	window   int64
-	draft    tui.Draft
-	drafts   int
-	inputs   []string
-	others   []history.Session
-	sent     []sent
-	stops    int
-	closed   int
-	readOnly string
-	sendErr  error
-	record   []history.Event
+	mu        sync.Mutex
+	session   history.Session
+	rows      []history.Message
+	runs      []*history.Delegation
+	usage     history.Usage
+	window    int64
+	draft     tui.Draft
+	drafts    int
+	inputs    []string
+	others    []history.Session
+	sent      []sent
+	stops     int
+	steered   []string
+	steerErr  error
+	cancelled []string
+	answers   []tui.Answer
+	budget    tui.Budget
+	closed    int
+	readOnly  string
+	sendErr   error
+	record    []history.Event
 	// onSend plays a turn when the user has sent something.
 	onSend func(to, text string)
 	calls  int
@@ -227,6 +232,38 @@ func (s *stage) Send(to, text string, once bool) error {
 	}
 	return nil
 }
+
+func (s *stage) Tell(caller, agent, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, sent{to: caller + ">" + agent, text: text})
+	return nil
+}
+
+func (s *stage) Steer(runID, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.steerErr != nil {
+		return s.steerErr
+	}
+	s.steered = append(s.steered, runID+":"+text)
+	return nil
+}
+
+func (s *stage) CancelRun(runID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancelled = append(s.cancelled, runID)
+	return nil
+}
+
+func (s *stage) Answer(a tui.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, a)
+}
+
+func (s *stage) Budget() tui.Budget { return s.budget }
 
 func (s *stage) Stop() {
 	s.mu.Lock()

@@ -118,11 +118,8 @@ func (m *model) statusParts() []part {
 			}
 		}
 	}
-	if n := m.total.Tokens(); n > 0 {
-		parts = append(parts, part{6, bar.Render(text.Tokens(n) + " tok")})
-	}
-	if m.total.Cost != nil && *m.total.Cost > 0 {
-		parts = append(parts, part{7, bar.Render(money(*m.total.Cost))})
+	for i, words := range m.spent() {
+		parts = append(parts, part{6 + i, bar.Render(words)})
 	}
 	return parts
 }

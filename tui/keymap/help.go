@@ -16,12 +16,12 @@ type Group struct {
 func (m Map) Groups() []Group {
 	g, c, e, t, o := m.Global, m.Composer, m.Editing, m.Thread, m.Overlay
 	groups := []Group{
-		{"Composer", []key.Binding{c.Send, c.Newline, c.Mention, c.Slash, c.Accept, c.Earlier, c.Later, c.Search, c.Editor}},
+		{"Composer", []key.Binding{c.Send, c.Newline, c.Now, c.Mention, c.Slash, c.Accept, c.Earlier, c.Later, c.Search, c.Editor}},
 		{"Everywhere", []key.Binding{
 			g.Next, g.Previous, g.Recipient, g.Palette, g.Sessions, g.New, g.ToggleAll,
 			g.PageUp, g.PageDown, g.ScrollTop, g.Follow, g.Back, g.Interrupt, g.Mouse, g.Help,
 		}},
-		{"Thread and panes", []key.Binding{t.Up, t.Down, t.Toggle, t.Zoom, t.Copy, t.Help}},
+		{"Thread and panes", []key.Binding{t.Up, t.Down, t.Toggle, t.Zoom, t.Copy, t.Tell, t.Cancel, t.Help}},
 		{"Dialogs", []key.Binding{
 			o.Up, o.Down, o.PageUp, o.PageDown, o.Top, o.Bottom, o.Accept, o.Close,
 			o.Rename, o.Delete, o.Fork, o.Yes, o.No, o.ReadHeld, o.ForkHeld,

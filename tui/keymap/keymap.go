@@ -44,7 +44,9 @@ type Global struct {
 
 // Composer holds the keys of the composer. Mention and Slash are characters that mean something at the start of a message.
 type Composer struct {
-	Send, Newline  key.Binding
+	Send, Newline key.Binding
+	// Now sends while a turn is under way, without waiting for its end.
+	Now            key.Binding
 	Accept         key.Binding
 	Mention, Slash key.Binding
 	Editor         key.Binding
@@ -69,7 +71,9 @@ type Thread struct {
 	Toggle   key.Binding
 	Zoom     key.Binding
 	Copy     key.Binding
-	Help     key.Binding
+	// Tell writes to the sub-conversation, Cancel stops its run alone.
+	Tell, Cancel key.Binding
+	Help         key.Binding
 }
 
 // Overlay holds the keys of the dialogs.
@@ -113,6 +117,7 @@ func Default() Map {
 		Composer: Composer{
 			Send:    bind([]string{"enter"}, "enter", "send"),
 			Newline: bind([]string{"shift+enter", "alt+enter", "ctrl+j"}, `shift+enter, alt+enter, ctrl+j, \ then enter`, "new line"),
+			Now:     bind([]string{"ctrl+enter", "alt+s"}, "ctrl+enter, alt+s", "send at once to an agent at work: what is written, else what waits longest"),
 			Accept:  bind([]string{"tab"}, "tab", "accept the open completion"),
 			Mention: bind([]string{"@"}, "@Agent", "at the start: address one agent, for this message"),
 			Slash:   bind([]string{"/"}, "/", "at the start: slash commands"),
@@ -140,6 +145,8 @@ func Default() Map {
 			Toggle: bind([]string{"enter", "space"}, "enter, space", "collapse or expand"),
 			Zoom:   bind([]string{"z"}, "z", "zoom to the whole screen"),
 			Copy:   bind([]string{"y"}, "y", "copy (OSC 52)"),
+			Tell:   bind([]string{"t"}, "t", "write to the sub-conversation; esc ends that"),
+			Cancel: bind([]string{"x"}, "x", "stop this delegation alone; its sender goes on"),
 			Help:   bind([]string{"?"}, "?", "this help"),
 		},
 		Overlay: Overlay{

@@ -147,7 +147,7 @@ func (s *Session) row(e history.Event) *Item {
 		return t.Items[i]
 	}
 	it := &Item{
-		ID: e.MessageID, Agent: e.Agent, Caller: e.CallerAgent, Role: e.Role, Origin: e.Origin,
+		ID: e.MessageID, Agent: e.Agent, Caller: e.CallerAgent, Role: e.Role, Origin: e.Origin, ByUser: e.ByUser,
 		Status: history.StatusStreaming, RunID: runOf(e), At: e.At, CallID: e.CallID, Name: e.Name,
 	}
 	switch e.Type {

@@ -41,9 +41,11 @@ type Item struct {
 	// Agent and Caller are the row's exact names; Caller is empty for the user.
 	Agent, Caller string
 	Role          history.Role
-	Origin        history.Origin
-	Status        history.Status
-	RunID         string
+	// ByUser marks what the user himself said in a sub-conversation.
+	ByUser bool
+	Origin history.Origin
+	Status history.Status
+	RunID  string
 	// At and Ended are microseconds since 1970; Ended is 0 where nothing tells.
 	At, Ended int64
 	// CallID and Name are those of a call; HasOutput, Output and IsError tell of what it returned, OutputID of the row.
@@ -92,7 +94,10 @@ func (it *Item) Version() uint64 { return it.version }
 
 // Speaker is whose words the item holds: empty for the user.
 func (it *Item) Speaker() string {
-	if it.Kind == Input {
+	switch {
+	case it.ByUser:
+		return ""
+	case it.Kind == Input:
 		return it.Caller
 	}
 	return it.Agent

@@ -34,7 +34,7 @@ func (s *Session) load(t *Thread, m history.Message) {
 		return
 	}
 	it := &Item{
-		ID: m.ID, Agent: m.Agent, Caller: m.CallerAgent, Role: m.Role, Origin: m.Origin, Status: m.Status,
+		ID: m.ID, Agent: m.Agent, Caller: m.CallerAgent, Role: m.Role, Origin: m.Origin, ByUser: m.Extra.ByUser, Status: m.Status,
 		RunID: m.RunID, At: m.CreatedAt, CallID: m.CallID, Name: m.Name, Code: m.Extra.Code, Hint: m.Extra.Hint,
 		text: []byte(textOf(m)),
 	}

@@ -65,7 +65,7 @@ func (s *Session) Working() []*Run {
 	working := []*Run{s.Top}
 	for _, t := range s.Pairs {
 		for _, run := range t.Runs {
-			if run.Working() {
+			if run.Working() && run != s.Top {
 				working = append(working, run)
 			}
 		}
