@@ -78,7 +78,7 @@ func (a *actor) message(role history.Role, origin history.Origin, text string) {
 	id := a.row(history.Message{Type: history.TypeMessage, Role: role, Origin: origin, Content: text, Status: history.StatusCompleted})
 	a.event(history.Event{Type: history.EventTextStart, MessageID: id, Role: role, Origin: origin})
 	a.event(history.Event{Type: history.EventTextContent, MessageID: id, Delta: text})
-	a.event(history.Event{Type: history.EventTextEnd, MessageID: id, Content: text, Status: history.StatusCompleted})
+	a.event(history.Event{Type: history.EventTextEnd, MessageID: id, Role: role, Content: text, Status: history.StatusCompleted})
 }
 
 func (a *actor) input(text string) { a.message(history.RoleUser, "", text) }
