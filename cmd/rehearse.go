@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 
@@ -58,6 +59,13 @@ Exit codes: 0 all went as expected; 1 something differed; 2 wrong usage, or a fi
 type part struct {
 	agency *agencies.Agency
 	agencies.Rehearsal
+	// file is where it stands, as reports show it.
+	file string
+}
+
+// result is that of the part before it was played.
+func (one part) result() rehearsal.Result {
+	return rehearsal.Result{Agency: one.agency.Name, Path: one.file, Rehearsal: one.Rehearsal}
 }
 
 func (p *program) rehearse(ctx context.Context, o rehearseOptions) error {
@@ -162,7 +170,9 @@ func (p *program) perform(ctx context.Context, one part, o rehearseOptions) rehe
 	}
 	answers, err := p.answersOf(one)
 	if err != nil {
-		return rehearsal.Result{Agency: one.agency.Name, Path: one.agency.RehearsalsPath(), Rehearsal: one.Rehearsal, Fault: err.Error()}
+		r := one.result()
+		r.Fault = err.Error()
+		return r
 	}
 	return play(ctx, one, answers)
 }
@@ -203,7 +213,7 @@ func (p *program) parts(o rehearseOptions) ([]part, error) {
 		all += len(rehearsals)
 		for _, r := range rehearsals {
 			if named.MatchString(r.Name) {
-				parts = append(parts, part{agency, r})
+				parts = append(parts, part{agency, r, p.relative(path)})
 			}
 		}
 	}
@@ -227,9 +237,6 @@ func (p *program) rehearsed(named []string) ([]string, error) {
 		if listed.Origin != agencies.OriginProject || listed.Shadowed {
 			continue
 		}
-		if listed.Err != nil {
-			return nil, listed.Err
-		}
 		beside := (&agencies.Agency{Path: listed.Path}).RehearsalsPath()
 		if _, err := os.Lstat(beside); err == nil {
 			refs = append(refs, listed.Path)
@@ -239,4 +246,12 @@ func (p *program) rehearsed(named []string) ([]string, error) {
 		refs = []string{""}
 	}
 	return refs, nil
+}
+
+// relative is a path as seen from the working folder, where it lies inside.
+func (p *program) relative(path string) string {
+	if inside, err := filepath.Rel(p.folder, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(inside) {
+		return inside
+	}
+	return path
 }

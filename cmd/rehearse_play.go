@@ -76,13 +76,14 @@ func openCassette(files fs.FS, name string) (http.RoundTripper, error) {
 
 func scripted(one part) (answers, error) {
 	path, data := one.agency.ScriptPath, one.agency.Script
+	ref := llm.Ref{Provider: "script", Model: one.agency.Name}
 	if one.Script != "" {
 		files, closeFolder, err := one.agency.OpenFolder()
 		if err != nil {
 			return nil, err
 		}
 		defer closeFolder()
-		path = one.Script
+		path, ref.Model = one.Script, one.Script
 		if data, err = fs.ReadFile(files, path); err != nil {
 			return nil, fmt.Errorf("the script: %w", err)
 		}
@@ -91,7 +92,6 @@ func scripted(one part) (answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref := llm.Ref{Provider: "script", Model: s.Name()}
 	return func(_ context.Context, agent agencies.Agent) (llm.Model, error) {
 		return s.Model(agent.Name, ref, script.Pace(0)), nil
 	}, nil
@@ -101,7 +101,7 @@ func scripted(one part) (answers, error) {
 // All that goes wrong is in the result.
 func play(ctx context.Context, one part, models answers) rehearsal.Result {
 	start := time.Now()
-	result := rehearsal.Result{Agency: one.agency.Name, Path: one.agency.RehearsalsPath(), Rehearsal: one.Rehearsal}
+	result := one.result()
 	limit := one.Limit
 	if limit == 0 {
 		limit = rehearsalLimit

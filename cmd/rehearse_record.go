@@ -59,7 +59,7 @@ func (p *program) canRecord(ctx context.Context, parts []part, flag string) erro
 // record makes the cassette of a rehearsal anew. The one that was there is replaced once that all turns were answered; the
 // result is that of the recording.
 func (p *program) record(ctx context.Context, one part, flag string) (rehearsal.Result, error) {
-	result := rehearsal.Result{Agency: one.agency.Name, Path: one.agency.RehearsalsPath(), Rehearsal: one.Rehearsal}
+	result := one.result()
 	m, err := p.newModels(one.agency, cmp.Or(flag, one.Model), 0)
 	if err != nil {
 		return result, err
