@@ -335,3 +335,28 @@ func TestReportsOfRehearsals(t *testing.T) {
 		t.Errorf("%+v", suites)
 	}
 }
+
+func TestTheRehearsalsOfTheReadmeAreSound(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(beginning string) string {
+		_, rest, ok := strings.Cut(string(data), "```yaml\n"+beginning)
+		text, _, closed := strings.Cut(rest, "\n```")
+		if !ok || !closed {
+			t.Fatalf("there is no block that begins with %q", beginning)
+		}
+		return beginning + text
+	}
+	u := newUser(t, map[string]string{
+		"reviewers.yaml": block("name: reviewers"), "reviewers.test.yaml": block("rehearsals:"),
+		"down.script.yaml":   "agents: {Lead: [{fail: {kind: auth, message: the server is down}}]}",
+		"testdata/change/go": "package main",
+	})
+	u.must("agency", "check", "./reviewers.yaml")
+	if out := u.must("test", "./reviewers.yaml", "--run", "down"); !strings.Contains(out, "1 rehearsal, all ok") {
+		t.Error(out)
+	}
+}
