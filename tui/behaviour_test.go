@@ -297,6 +297,8 @@ func TestRecipient(t *testing.T) {
 		g.handover("Concierge")
 		sc.idle()
 		sc.has("Guide ⇒ Concierge", "Concierge ›")
+		time.Sleep(5 * time.Second) // a word to the user is gone by then
+		sc.has("Concierge waits for the model")
 		g.finish("Welcome.", history.Usage{})
 		sc.idle()
 		sc.press("/to scout", "enter")

@@ -112,8 +112,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		w.MessageID = strconv.FormatInt(e.MessageID, 10)
 	}
 	switch e.Type {
-	case EventTextStart, EventReasoningStart, EventCallStart:
+	case EventTextStart, EventCallStart:
 		w.Role, w.Origin, w.ByUser = string(e.Role), e.Origin, e.ByUser
+	case EventReasoningStart:
+		w.Role = "reasoning"
+	case EventSubagentStarted:
+		w.Name = e.Agent
 	case EventTextEnd, EventReasoningEnd, EventCallEnd:
 		w.Status = e.Status
 	case EventTextContent, EventReasoningContent, EventCallArgs:
