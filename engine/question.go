@@ -42,11 +42,17 @@ type Answer struct {
 }
 
 // await lets one run of the turn ask at a time. The returned function lets the next one ask.
-func (t *turn) await(ctx context.Context) (func(), error) {
+func (r *run) await(ctx context.Context) (func(), error) {
+	r.life.waits.Store(true)
+	goOn := func() {
+		r.touch()
+		r.life.waits.Store(false)
+	}
 	select {
-	case t.floor <- struct{}{}:
-		return func() { <-t.floor }, nil
+	case r.turn.floor <- struct{}{}:
+		return func() { <-r.turn.floor; goOn() }, nil
 	case <-ctx.Done():
+		goOn()
 		return nil, interruption(ctx)
 	}
 }

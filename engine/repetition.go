@@ -129,7 +129,7 @@ func (r *run) judge(ctx context.Context, reply said) ([]string, error) {
 }
 
 func (r *run) askToRepeat(ctx context.Context, message string, refusals []string) ([]string, error) {
-	done, err := r.turn.await(ctx)
+	done, err := r.await(ctx)
 	if err != nil {
 		return refusals, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // silence ends a nested run in which nothing happens. A run is not silent while one below it is at work, which has a limit of
-// its own, nor while the user is being asked.
+// its own, nor while it waits for the user.
 type silence struct {
 	run    *run
 	limit  time.Duration
@@ -19,10 +19,11 @@ type silence struct {
 	ended bool
 }
 
-// life is when something happened in a run last, and how many runs are at work below it.
+// life is when something happened in a run last, how many runs are at work below it, and whether it waits for the user.
 type life struct {
 	last  atomic.Int64 // nanoseconds since 1970
 	below atomic.Int64
+	waits atomic.Bool
 }
 
 // touch notes that something happened: in the run, and thereby in those that wait for it.
@@ -67,7 +68,7 @@ func (s *silence) look() {
 	}
 	idle := time.Since(time.Unix(0, s.run.life.last.Load()))
 	switch {
-	case s.run.life.below.Load() > 0, s.run.turn.spending.isPaused():
+	case s.run.life.below.Load() > 0, s.run.life.waits.Load():
 		s.run.touch()
 		s.timer.Reset(s.limit)
 	case idle < s.limit:

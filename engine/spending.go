@@ -18,10 +18,8 @@ const sessionLimit = "session_limits."
 type spending struct {
 	mu      sync.Mutex
 	started time.Time
-	// waits counts open questions; idle is how long they took until now, the open one since waitSince.
-	waits     int
-	waitSince time.Time
-	idle      time.Duration
+	// idle is how long the user took to answer questions.
+	idle time.Duration
 
 	calls   int
 	tokens  int64
@@ -65,27 +63,14 @@ func (b *sessionBudgets) limits(session string, configured agencies.SessionLimit
 	return b.raised[session]
 }
 
-// pause stops the clock of the turn; the returned function starts it again.
+// pause stops the clock of the turn, of which one run at a time makes use; the returned function starts it again.
 func (s *spending) pause() (resume func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waits++; s.waits == 1 {
-		s.waitSince = time.Now()
-	}
+	began := time.Now()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.waits--; s.waits == 0 {
-			s.idle += time.Since(s.waitSince)
-		}
+		s.idle += time.Since(began)
 	}
-}
-
-// isPaused tells whether the user is being asked.
-func (s *spending) isPaused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waits > 0
 }
 
 // add counts a request. It tells whether its unknown price is to be warned of: once a turn, where money is limited.
@@ -181,7 +166,7 @@ func (s *spending) take(passed map[string]bool) (*bound, error) {
 // askToGoOn asks about the limit that is reached when it is this run's turn to ask: another run's answer may have settled it.
 func (r *run) askToGoOn(ctx context.Context, passed map[string]bool) error {
 	t, s := r.turn, r.turn.spending
-	done, err := t.await(ctx)
+	done, err := r.await(ctx)
 	if err != nil {
 		return err
 	}

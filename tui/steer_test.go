@@ -25,20 +25,20 @@ func TestSendNow(t *testing.T) {
 				g := s.turn("Guide", "Work.")
 				sc.idle()
 				sc.press("the first", "enter", "the second", "enter", "be quick", key)
-				if !slices.Equal(s.steered, []string{":be quick"}) {
-					t.Errorf("said %q", s.steered)
+				if !slices.Equal(s.asked().steered, []string{":be quick"}) {
+					t.Errorf("said %q", s.asked().steered)
 				}
 				sc.has("said  be quick", "waits  the first", "waits  the second")
-				if !slices.ContainsFunc(s.draft.Queue, func(q tui.Queued) bool { return q.Text == "be quick" }) {
+				if !slices.ContainsFunc(s.asked().draft.Queue, func(q tui.Queued) bool { return q.Text == "be quick" }) {
 					time.Sleep(time.Second)
 					sc.idle()
-					if len(s.draft.Queue) != 3 {
-						t.Errorf("what is not on record yet is not kept: %+v", s.draft)
+					if len(s.asked().draft.Queue) != 3 {
+						t.Errorf("what is not on record yet is not kept: %+v", s.asked().draft)
 					}
 				}
 				sc.press(key) // an empty composer sends what waits longest
-				if !slices.Equal(s.steered, []string{":be quick", ":the first"}) {
-					t.Errorf("said %q", s.steered)
+				if !slices.Equal(s.asked().steered, []string{":be quick", ":the first"}) {
+					t.Errorf("said %q", s.asked().steered)
 				}
 				g.input("be quick") // heard
 				sc.idle()
@@ -48,8 +48,8 @@ func TestSendNow(t *testing.T) {
 				g.finish("Done.", history.Usage{})
 				sc.idle()
 				sc.hasNot("said  ")
-				if len(s.sent) != 1 || s.sent[0].text != "the second" {
-					t.Errorf("sent %+v", s.sent)
+				if len(s.asked().sent) != 1 || s.asked().sent[0].text != "the second" {
+					t.Errorf("sent %+v", s.asked().sent)
 				}
 			})
 		})
@@ -64,19 +64,19 @@ func TestSendNowToAChild(t *testing.T) {
 		scout := g.ask("Scout", "Look at it.")
 		sc.idle()
 		sc.press("/now ", "up to you", "enter")
-		s.steerErr = errors.New("it is not at work any more")
+		s.refuse(errors.New("it is not at work any more"))
 		sc.press("too late", ctrlEnter)
 		sc.has("not heard", "waits  too late")
-		s.steerErr = nil
+		s.refuse(nil)
 		sc.press("tab", "tab", "t") // the pane
 		sc.has("Scout (with Guide)", "Scout hears you beside Guide")
 		sc.press("mind the roof", "enter")
-		if want := []string{":up to you", scout.run + ":mind the roof"}; !slices.Equal(s.steered, want) {
-			t.Errorf("said %q, want %q", s.steered, want)
+		if want := []string{":up to you", scout.run + ":mind the roof"}; !slices.Equal(s.asked().steered, want) {
+			t.Errorf("said %q, want %q", s.asked().steered, want)
 		}
 		sc.press("esc")
 		sc.hasNot("(with Guide)")
-		if s.stops != 0 {
+		if s.asked().stops != 0 {
 			t.Error("esc has stopped the turn")
 		}
 	})
@@ -94,8 +94,8 @@ func TestSayingSomethingIntoASubConversation(t *testing.T) {
 		sc.press("/tell nobody", "enter")
 		sc.has("no agent has asked nobody anything yet")
 		sc.press("/tell scout", "enter", "and the roof?", "enter")
-		if len(s.sent) != 1 || s.sent[0] != (sent{to: "Guide>Scout", text: "and the roof?"}) {
-			t.Fatalf("sent %+v", s.sent)
+		if len(s.asked().sent) != 1 || s.asked().sent[0] != (sent{to: "Guide>Scout", text: "and the roof?"}) {
+			t.Fatalf("sent %+v", s.asked().sent)
 		}
 		// The turn in the sub-conversation: its own run, without any above it.
 		scout := &actor{stage: s, name: "Scout", caller: "Guide", top: "run_pair", run: "run_pair"}
@@ -109,8 +109,8 @@ func TestSayingSomethingIntoASubConversation(t *testing.T) {
 		sc.idle()
 		sc.has("You → Scout", "─ waits for the model")
 		sc.press("wait for me", "enter")
-		if !slices.Equal(s.steered, []string{"run_pair:wait for me"}) {
-			t.Errorf("said %q", s.steered)
+		if !slices.Equal(s.asked().steered, []string{"run_pair:wait for me"}) {
+			t.Errorf("said %q", s.asked().steered)
 		}
 		scout.say("It leaks.")
 		scout.event(history.Event{Type: history.EventRunFinished, Result: "It leaks.", Usage: &history.Usage{}})
@@ -118,8 +118,8 @@ func TestSayingSomethingIntoASubConversation(t *testing.T) {
 		sc.has("It leaks.")
 		sc.hasNot("waits for the model")
 		sc.press("esc", "thanks", "enter")
-		if len(s.sent) != 2 || s.sent[1].to != "Guide" {
-			t.Errorf("sent %+v", s.sent)
+		if len(s.asked().sent) != 2 || s.asked().sent[1].to != "Guide" {
+			t.Errorf("sent %+v", s.asked().sent)
 		}
 	})
 	play(t, 120, 30, s, "sessionid123", func(sc *screen) { sc.has("You → Scout", "It leaks.") })
@@ -136,20 +136,42 @@ func TestCancelOneDelegation(t *testing.T) {
 		sc.press("tab", "tab", "x", "/", "x")
 		sc.press("esc", "/cancel checker", "enter", "/cancel nobody", "enter")
 		sc.has("nobody is not at work")
-		if want := []string{scout.run, scout.run, checker.run}; !slices.Equal(s.cancelled, want) {
-			t.Errorf("cancelled %q, want %q", s.cancelled, want)
+		if want := []string{scout.run, scout.run, checker.run}; !slices.Equal(s.asked().cancelled, want) {
+			t.Errorf("cancelled %q, want %q", s.asked().cancelled, want)
 		}
-		if s.stops != 0 {
+		if s.asked().stops != 0 {
 			t.Error("the turn was stopped")
 		}
 		scout.finish("Looked.", history.Usage{})
 		sc.idle()
 		sc.press("tab", "tab", "x")
 		sc.has("Scout is not at work any more")
-		if len(s.cancelled) != 3 {
-			t.Errorf("cancelled %q", s.cancelled)
+		if len(s.asked().cancelled) != 3 {
+			t.Errorf("cancelled %q", s.asked().cancelled)
 		}
 	})
+}
+
+// asked is what the terminal has asked for so far.
+type asked struct {
+	steered, cancelled []string
+	answers            []tui.Answer
+	sent               []sent
+	stops              int
+	draft              tui.Draft
+}
+
+func (s *stage) asked() asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return asked{slices.Clone(s.steered), slices.Clone(s.cancelled), slices.Clone(s.answers), slices.Clone(s.sent), s.stops, s.draft}
+}
+
+// refuse makes steering fail from now on, or not any more.
+func (s *stage) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steerErr = err
 }
 
 // limit asks a question of a run.
@@ -185,14 +207,14 @@ func TestQuestionAtALimit(t *testing.T) {
 				sc.idle()
 				scout.limit(c.limit, "the limit of it is reached", c.max, c.max)
 				sc.press("typ", "ing", "enter", "enter") // what was on its way to the composer answers nothing
-				if len(s.answers) != 0 || len(s.sent) != 0 {
-					t.Fatalf("answered %+v", s.answers)
+				if len(s.asked().answers) != 0 || len(s.asked().sent) != 0 {
+					t.Fatalf("answered %+v", s.asked().answers)
 				}
 				time.Sleep(time.Second)
 				sc.has("Scout waits: the limit of it is reached", c.shown)
 				sc.press(c.keys...)
-				if !slices.Equal(s.answers, []tui.Answer{c.want}) || s.stops != 0 {
-					t.Errorf("answered %+v", s.answers)
+				if !slices.Equal(s.asked().answers, []tui.Answer{c.want}) || s.asked().stops != 0 {
+					t.Errorf("answered %+v", s.asked().answers)
 				}
 				sc.hasNot("Scout waits: the limit")
 			})
@@ -211,8 +233,8 @@ func TestQuestionGoesWithItsTurn(t *testing.T) {
 		g.interrupted()
 		sc.idle()
 		sc.hasNot("Guide waits: the limit")
-		if len(s.answers) != 0 {
-			t.Errorf("answered %+v", s.answers)
+		if len(s.asked().answers) != 0 {
+			t.Errorf("answered %+v", s.asked().answers)
 		}
 	})
 }
@@ -228,7 +250,9 @@ func TestStatusShowsTheBudget(t *testing.T) {
 		sc.has("1.5k tok of 20k", "$0.25 of $5.00")
 		sc.hasNot("turn 0 tok")
 		g := s.turn("Guide", "Work.")
+		s.mu.Lock()
 		s.usage.InputTokens += 1000
+		s.mu.Unlock()
 		g.say("A word.")
 		time.Sleep(3 * time.Second)
 		sc.idle()
@@ -258,8 +282,8 @@ func TestPlainSteering(t *testing.T) {
 		line("/cancel Scout")
 		line("/cancel nobody")
 		want := []string{":be quick", scout.run + ":mind the roof", scout.run + ":and the door"}
-		if !slices.Equal(s.steered, want) || !slices.Equal(s.cancelled, []string{scout.run}) {
-			t.Errorf("said %q, cancelled %q", s.steered, s.cancelled)
+		if !slices.Equal(s.asked().steered, want) || !slices.Equal(s.asked().cancelled, []string{scout.run}) {
+			t.Errorf("said %q, cancelled %q", s.asked().steered, s.asked().cancelled)
 		}
 		scout.limit("max_tokens", "the limit of it is reached", 10, 10)
 		time.Sleep(200 * time.Millisecond)
@@ -268,15 +292,15 @@ func TestPlainSteering(t *testing.T) {
 		scout.limit("max_tokens", "the limit of it is reached", 20, 20)
 		time.Sleep(200 * time.Millisecond)
 		line("")
-		if !slices.Equal(s.answers, []tui.Answer{{Verdict: tui.Raise, By: 10}, {}}) {
-			t.Errorf("answered %+v", s.answers)
+		if !slices.Equal(s.asked().answers, []tui.Answer{{Verdict: tui.Raise, By: 10}, {}}) {
+			t.Errorf("answered %+v", s.asked().answers)
 		}
 		scout.finish("Looked.", history.Usage{})
 		g.finish("Done.", history.Usage{})
 		time.Sleep(200 * time.Millisecond)
 		line("/tell scout and now?")
-		if len(s.sent) != 1 || s.sent[0] != (sent{to: "Guide>Scout", text: "and now?"}) {
-			t.Errorf("sent %+v", s.sent)
+		if len(s.asked().sent) != 1 || s.asked().sent[0] != (sent{to: "Guide>Scout", text: "and now?"}) {
+			t.Errorf("sent %+v", s.asked().sent)
 		}
 		line("/quit")
 	})
@@ -297,8 +321,8 @@ func TestPlainQuestionAfterTheInput(t *testing.T) {
 		g.limit("max_tokens", "the limit of it is reached", 10, 10)
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		if len(s.answers) != 1 || s.answers[0] != (tui.Answer{}) {
-			t.Errorf("answered %+v", s.answers)
+		if len(s.asked().answers) != 1 || s.asked().answers[0] != (tui.Answer{}) {
+			t.Errorf("answered %+v", s.asked().answers)
 		}
 		g.interrupted()
 	})
