@@ -186,7 +186,7 @@ func printConversation(w io.Writer, rows iter.Seq2[history.Message, error]) erro
 // rowText is a row in words.
 func rowText(m history.Message) string {
 	caller := m.CallerAgent
-	if caller == "" {
+	if caller == "" || m.Extra.ByUser {
 		caller = "You"
 	}
 	end := ""
