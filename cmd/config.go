@@ -16,6 +16,8 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
+
+	"bureau/engine/history"
 )
 
 // config is the user's config.yaml.
@@ -36,6 +38,8 @@ type providerConfig struct {
 	BaseURL string `yaml:"base_url"`
 	// APIKeyEnv is the name of the environment variable that holds the key.
 	APIKeyEnv string `yaml:"api_key_env"`
+	// API is the protocol of its models: chat_completions, which is the default, or responses.
+	API history.Protocol `yaml:"api"`
 	// APIVersion is for classic Azure deployments.
 	APIVersion string                 `yaml:"api_version"`
 	Timeouts   timeoutConfig          `yaml:"timeouts"`
@@ -51,6 +55,8 @@ type timeoutConfig struct {
 
 // modelConfig is what is known of one model.
 type modelConfig struct {
+	// API is the protocol of this model; empty is the server's.
+	API history.Protocol `yaml:"api"`
 	// Window is the context window in tokens.
 	Window int `yaml:"window"`
 	// Price in US dollars for a million tokens.
@@ -83,9 +89,9 @@ func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 // The keys of each level, for the check of unknown ones.
 var configKeys = map[string][]string{
 	"":                           {"agency", "model", "theme", "mouse", "providers"},
-	"providers.*":                {"base_url", "api_key_env", "api_version", "timeouts", "models"},
+	"providers.*":                {"base_url", "api_key_env", "api", "api_version", "timeouts", "models"},
 	"providers.*.timeouts":       {"connect", "first_byte", "idle"},
-	"providers.*.models.*":       {"window", "price"},
+	"providers.*.models.*":       {"api", "window", "price"},
 	"providers.*.models.*.price": {"input", "output", "cached"},
 }
 
@@ -197,6 +203,10 @@ func (c config) check(path string) []string {
 		if strings.ContainsAny(name, "/ ") || name == "" || name == "script" || name == "replay" {
 			faults = append(faults, fmt.Sprintf("%s: a provider cannot be called %q", path, name))
 		}
+		faults = append(faults, checkAPI(path, "api of "+name, p.API)...)
+		for model, m := range p.Models {
+			faults = append(faults, checkAPI(path, "api of "+name+"/"+model, m.API)...)
+		}
 		if p.BaseURL == "" {
 			continue
 		}
@@ -206,4 +216,12 @@ func (c config) check(path string) []string {
 	}
 	slices.Sort(faults)
 	return faults
+}
+
+func checkAPI(path, what string, api history.Protocol) []string {
+	known := []string{string(history.ProtocolChatCompletions), string(history.ProtocolResponses)}
+	if api == "" || slices.Contains(known, string(api)) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s is %s, not %q%s", path, what, strings.Join(known, " or "), api, suggest(string(api), known))}
 }

@@ -181,7 +181,7 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	}
 	view := weave.View{
 		System: instructions(e.options.Agency.SharedInstructions, r.role.agent.Instructions, additional),
-		Agent:  r.role.agent.Name, Tools: r.role.offered, Provider: model.Ref().Provider,
+		Agent:  r.role.agent.Name, Tools: r.role.offered, Provider: model.Ref().Provider, Protocol: model.Protocol(),
 		InFlight: r.turn.isInFlight, Budget: budget(model, r.role, share), Nudge: nudge,
 	}
 	rows, err := r.rows(ctx)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bureau/engine/history"
 	"bureau/engine/llm"
 )
 
@@ -17,6 +18,13 @@ type habits struct {
 	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
 	oneSystemFirst  bool
 	content         contentForm
+
+	// Of the Responses API.
+	noStore     bool
+	noEncrypted bool // reasoning is not asked for in the form that can go back
+	noSummary   bool
+	noStrict    bool
+	noItems     bool // nothing goes back as it came: reasoning is left out, words and calls go without their ids
 }
 
 // habitSet notes which habits a request has been adapted in, so that none is changed back and forth.
@@ -31,6 +39,11 @@ const (
 	triedOrder
 	triedContentOnce
 	triedContentTwice
+	triedStore
+	triedEncrypted
+	triedSummary
+	triedStrict
+	triedItems
 )
 
 var (
@@ -47,10 +60,22 @@ var (
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
 	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
+
+	// Names that the Responses API alone has.
+	encryptedName  = matcher(`encrypted.content`, `\binclude\b`)
+	summaryName    = matcher(`reasoning.summar`, `\bsummary\b`)
+	summaryRefused = matcher(unsupported.String(), `must be verified`)
+	strictName     = matcher(`\bstrict\b`)
+	storeName      = matcher(`\bstore\b`)
+	// Items that came from the server, and that it does not take back.
+	itemsRefused = matcher(`invalid_encrypted_content`, `encrypted.content.{0,120}(could not be (verified|decrypted|parsed)|invalid|is not valid)`,
+		`reasoning (input )?items? (can only|are not|is not|cannot)`, `without its required ('?reasoning'?|following) item`,
+		`item with id .{1,120} not found`, `items are not persisted`, `input\[?\d*\]?\.(id|phase|encrypted_content)\b`,
+		`input.{0,40}(type|value).{0,20}reasoning`)
 )
 
 // adapt changes the one habit that the server's refusal names; it reports false when the refusal is about something else.
-func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
+func (h *habits) adapt(protocol history.Protocol, e *llm.Error, req llm.Request, tried *habitSet) bool {
 	// Strict templates fail with 500; all other refusals of a habit are the client's fault.
 	said := e.Message + " " + e.Code
 	try := func(habit habitSet) bool {
@@ -62,12 +87,20 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 		h.oneSystemFirst = true
 		return true
 	}
+	responses := protocol == history.ProtocolResponses
+	if responses && itemsRefused.MatchString(said) && e.Status >= 400 && e.Status < 500 && sendsItems(req) && try(triedItems) {
+		h.noItems = true
+		return true
+	}
 	if e.Kind != llm.KindRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	s := req.Settings
 	namesLimit := strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_tokens")
 	refusesSetting := unsupported.MatchString(said) && !outOfRange.MatchString(said)
+	if responses {
+		return h.adaptResponses(said, refusesSetting, req.Settings, try)
+	}
 	switch {
 	case reasoningWanted.MatchString(said):
 		if !try(triedReasoning) {
@@ -95,6 +128,27 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 	return true
 }
 
+// adaptResponses is adapt for what the Responses API alone has, and for what both have.
+func (h *habits) adaptResponses(said string, refusesSetting bool, s llm.Settings, try func(habitSet) bool) bool {
+	switch {
+	case !h.noEncrypted && encryptedName.MatchString(said) && unsupported.MatchString(said) && try(triedEncrypted):
+		h.noEncrypted = true
+	case !h.noSummary && summaryName.MatchString(said) && summaryRefused.MatchString(said) && try(triedSummary):
+		h.noSummary = true
+	case !h.noStrict && strictName.MatchString(said) && unsupported.MatchString(said) && try(triedStrict):
+		h.noStrict = true
+	case !h.noStore && storeName.MatchString(said) && unsupported.MatchString(said) && try(triedStore):
+		h.noStore = true
+	case s.Temperature != nil && temperatureName.MatchString(said) && refusesSetting && try(triedTemperature):
+		h.noTemperature = true
+	case s.TopP != nil && topPName.MatchString(said) && refusesSetting && try(triedTopP):
+		h.noTopP = true
+	default:
+		return false
+	}
+	return true
+}
+
 // hasBareCalls tells whether an assistant message has calls and no text.
 func hasBareCalls(req llm.Request) bool {
 	for _, m := range req.Messages {
@@ -110,6 +164,21 @@ func sendsReasoning(req llm.Request) bool {
 	for _, m := range req.Messages {
 		if m.Role == llm.RoleAssistant && len(m.Calls) > 0 && (m.Reasoning != "" || len(m.Wire) > 0) {
 			return true
+		}
+	}
+	return false
+}
+
+// sendsItems tells whether something goes back as it came over the Responses API.
+func sendsItems(req llm.Request) bool {
+	for _, m := range req.Messages {
+		if len(m.Wire[itemsField]) > 0 {
+			return true
+		}
+		for _, call := range m.Calls {
+			if len(call.Wire[itemsField]) > 0 {
+				return true
+			}
 		}
 	}
 	return false
