@@ -109,8 +109,12 @@ func (r *response) takeEvent(kind string, e *event, frame []byte) error {
 	case "function_call_arguments.done":
 		item := r.about(e, itemCall)
 		item.name = cmp.Or(item.name, string(e.Name))
-		if !item.began && item.pending == "" {
+		switch {
+		case item.began:
+		case item.pending == "":
 			r.call(item, string(e.Arguments))
+		default:
+			r.call(item, "")
 		}
 	case "output_item.added":
 		return r.item(e.Item, e, false)
