@@ -59,7 +59,7 @@ func (b *backend) Open(ctx context.Context, id string) (tui.Session, error) {
 	b.mu.Lock()
 	agency := b.agency
 	b.mu.Unlock()
-	s := &session{backend: b}
+	s := &session{backend: b, closed: make(chan struct{})}
 	if id == "" {
 		now := time.Now().UnixMicro()
 		s.isNew = true
@@ -131,7 +131,9 @@ func (s *session) prepare(ctx context.Context, agency *agencies.Agency) error {
 	case err != nil:
 		return err
 	}
-	s.hold = hold
+	if s.hold = hold; hold != nil {
+		go s.watch()
+	}
 	if s.models, err = b.program.newModels(agency, cmp.Or(b.model, s.info.Model), 1); err != nil {
 		return errors.Join(err, s.Close())
 	}

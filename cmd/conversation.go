@@ -17,19 +17,20 @@ import (
 
 // session is an open session of the terminal.
 type session struct {
-	backend  *backend
-	agency   *agencies.Agency
-	engine   *engine.Engine
-	models   *models
-	hold     *store.Hold
-	letGo    func()
-	readOnly string
+	backend *backend
+	agency  *agencies.Agency
+	engine  *engine.Engine
+	models  *models
+	hold    *store.Hold
+	letGo   func()
+	turns   sync.WaitGroup
+	closed  chan struct{}
 
-	mu    sync.Mutex
-	info  history.Session
-	isNew bool
-	stop  context.CancelFunc // of the turn under way; nil without one
-	turns sync.WaitGroup
+	mu       sync.Mutex
+	readOnly string
+	info     history.Session
+	isNew    bool
+	stop     context.CancelFunc // of the turn under way; nil without one
 }
 
 var _ tui.Session = (*session)(nil)
@@ -46,7 +47,24 @@ func (s *session) Info() history.Session {
 }
 
 // ReadOnly says why nothing can be sent.
-func (s *session) ReadOnly() string { return s.readOnly }
+func (s *session) ReadOnly() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readOnly
+}
+
+// watch stops writing to a session that another process has taken over, as it may when this one was suspended.
+func (s *session) watch() {
+	select {
+	case <-s.closed:
+		return
+	case <-s.hold.Lost():
+	}
+	s.mu.Lock()
+	s.readOnly = "Another process has taken over this session while this one was not running."
+	s.mu.Unlock()
+	s.Stop()
+}
 
 // Model says what runs for an agent.
 func (s *session) Model(agent string) tui.ModelInfo {
@@ -197,6 +215,7 @@ func (s *session) Export(ctx context.Context, format string) (string, error) {
 func (s *session) Close() error {
 	s.Stop()
 	s.turns.Wait()
+	close(s.closed)
 	if s.letGo != nil {
 		s.letGo()
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,13 +20,15 @@ import (
 
 var benchRows = flag.Int("store.rows", 100_000, "rows of the file that the benchmarks read; half of them are one session's")
 
+// benchFolder is where benchFile is; TestMain removes it.
+var benchFolder string
+
 // benchFile is a file with one large session and many small ones, made once for all benchmarks.
-var benchFile = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "bureau-bench")
-	if err != nil {
+var benchFile = sync.OnceValues(func() (path string, err error) {
+	if benchFolder, err = os.MkdirTemp("", "bureau-bench"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "bureau.db")
+	path = filepath.Join(benchFolder, "bureau.db")
 	s, err := store.Open(context.Background(), path)
 	if err != nil {
 		return "", err
@@ -278,18 +281,36 @@ func openSession(ctx context.Context, s *store.Store, id string) error {
 	return err
 }
 
-// BenchmarkStreamedReply reports what a reply of 50 KB writes, in times its size.
+// BenchmarkStreamedReply reports what a reply of 50 KB writes, in times its size: to the log, and to the disk with the file's share of it.
 func BenchmarkStreamedReply(b *testing.B) {
 	s := openStore(b)
 	newSession(b, s, "s1")
 	quiet(b, s)
 	text := reply(replySize)
 	before, _ := logged(b, s.Path())
-	n := 0
+	written, n := diskWrites(), 0
 	for b.Loop() {
 		streamReply(b, s, "s1", text)
 		n++
 	}
 	after, _ := logged(b, s.Path())
 	b.ReportMetric(float64(after-before)/float64(n)/replySize, "log-x")
+	if _, err := s.Writer().ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(diskWrites()-written)/float64(n)/replySize, "disk-x")
+}
+
+// diskWrites is what this process has sent to disk, in bytes; 0 where the system does not tell.
+func diskWrites() (n int) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, "write_bytes: %d", &n); err == nil {
+			return n
+		}
+	}
+	return 0
 }

@@ -26,7 +26,11 @@ const roleVariable = "STORE_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "":
-		os.Exit(m.Run())
+		code := m.Run()
+		if benchFolder != "" {
+			_ = os.RemoveAll(benchFolder)
+		}
+		os.Exit(code)
 	case "writer":
 		os.Exit(child(writeRows))
 	case "endless":

@@ -74,14 +74,14 @@ func same(t *testing.T, what string, got, want []history.Message, err error) {
 func TestQueriesEqualAFilterOverAllRows(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	rows := randomRows(t, s, 3000)
+	rows := randomRows(t, s, 1500)
 	random := rand.New(rand.NewPCG(1, 1))
 	threads := map[history.Thread]bool{history.UserThread: true, history.Pair("no", "one"): true}
 	for _, m := range rows {
 		threads[m.Thread()] = true
 	}
 	for thread := range threads {
-		for range 5 {
+		for range 3 {
 			at, limit := int64(random.IntN(len(rows)+2)), 1+random.IntN(400)
 			what := fmt.Sprintf("thread %q at %d, %d rows", thread, at, limit)
 			in := filter(rows, func(m history.Message) bool { return m.SessionID == "s1" && thread.Holds(m) })
@@ -129,7 +129,7 @@ func TestQueriesEqualAFilterOverAllRows(t *testing.T) {
 func TestConversationsEqualAFilterOverAllRows(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	rows := randomRows(t, s, 2000)
+	rows := randomRows(t, s, 1000)
 	for _, session := range []string{"s1", "s2", "none"} {
 		var want []history.Conversation
 		for _, m := range rows {
@@ -188,6 +188,42 @@ func TestStreamingRowReadsInterruptedWhenNobodyHoldsItsSession(t *testing.T) {
 	}
 }
 
+// seeks are all the ways in which a query may look into a table: by a key that names a session and what is wanted of it.
+var seeks = []string{
+	"INTEGER PRIMARY KEY (rowid=?)",
+	"messages_session (session_id=?",
+	"messages_user (session_id=?",
+	"messages_pair (session_id=? AND <expr>=? AND <expr>=?",
+	"messages_run (session_id=? AND run_id=?",
+	"messages_child (session_id=? AND parent_run_id=?",
+	"messages_call (session_id=? AND call_id=?",
+	"requests_run (session_id=? AND run_id=?",
+	"requests_agent (session_id=? AND agent=?",
+	"PRIMARY KEY (session_id=?",
+	"sqlite_autoindex_sessions_1 (id=?",
+	"sqlite_autoindex_sessions_1 (id>? AND id<?",
+	"sqlite_autoindex_holds_1 (session_id=?",
+	"sessions_place (agency=? AND folder=?",
+}
+
+// planFault says what is wrong with a line of a plan. The only tables that may be walked are small ones made within the query, and
+// the sessions, in the order in which they are listed.
+func planFault(detail string) string {
+	switch kind, of, _ := strings.Cut(detail, " "); {
+	case strings.Contains(detail, "AUTOMATIC"):
+		return "an index is made for it"
+	case kind == "SEARCH":
+		if !slices.ContainsFunc(seeks, func(seek string) bool { return strings.Contains(of, seek) }) {
+			return "no seek"
+		}
+	case kind == "SCAN":
+		if !slices.Contains([]string{"walk", "below", "child", "CONSTANT ROW", "s USING INDEX sessions_rank"}, of) {
+			return "a scan"
+		}
+	}
+	return ""
+}
+
 // Every query of a reader is looked at, so that a new one cannot be left out: this test runs all methods that read.
 func TestNoQueryScansTheTable(t *testing.T) {
 	t.Parallel()
@@ -238,19 +274,11 @@ func TestNoQueryScansTheTable(t *testing.T) {
 			if err := plan.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			for _, table := range []string{"messages", "m", "requests", "r", "usage", "pair_counts", "c"} {
-				if detail == "SCAN "+table || strings.HasPrefix(detail, "SCAN "+table+" ") {
-					t.Errorf("%s:\n%s", detail, query)
-				}
-			}
-			if strings.Contains(detail, "AUTOMATIC") {
-				t.Errorf("%s:\n%s", detail, query)
+			if fault := planFault(detail); fault != "" {
+				t.Errorf("%s: %s:\n%s", fault, detail, query)
 			}
 			// Sorting would read a whole thread for its newest rows.
 			if strings.Contains(detail, "FOR ORDER BY") && strings.Contains(query, "LIMIT ?3") {
-				t.Errorf("%s:\n%s", detail, query)
-			}
-			if strings.HasPrefix(detail, "SCAN s") && !strings.Contains(detail, "sessions_rank") {
 				t.Errorf("%s:\n%s", detail, query)
 			}
 		}

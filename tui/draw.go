@@ -72,7 +72,8 @@ func (m *model) drawRule() string {
 		line = m.look.BorderFocus
 	}
 	rule := []rune(strings.Repeat(style.SymbolRule, m.layout.Width))
-	if x := m.layout.Panes.Min.X; m.layout.Wide && m.layout.Queue.Empty() && x < len(rule) {
+	_, drawer := m.composer.Completion()
+	if x := m.layout.Panes.Min.X; m.layout.Wide && m.layout.Queue.Empty() && !drawer && x < len(rule) {
 		rule[x] = '┴'
 	}
 	return line.Render(string(rule))
@@ -209,16 +210,22 @@ func slice(row string, a, b int) string {
 	return text.Pad(ansi.Cut(row, a, b), b-a)
 }
 
-// drawCompletion lays the open completion over the rows above the composer.
+// drawCompletion lays what the composer offers over the rows above it, like a drawer.
 func (m *model) drawCompletion(rows []string) {
 	list, open := m.composer.Completion()
 	if !open || m.focus != focusComposer {
 		return
 	}
 	y := m.layout.Composer.Min.Y
-	for i := len(list) - 1; i >= 0 && y > 0; i-- {
-		y--
-		row := strings.Repeat(" ", m.margin()) + list[i]
-		rows[y] = row + slice(rows[y], text.Width(row), m.layout.Width)
+	if !m.layout.Rule.Empty() {
+		y = m.layout.Rule.Min.Y
+	}
+	list = list[:min(len(list), y)]
+	y -= len(list)
+	if y > 0 {
+		rows[y-1] = m.look.Border.Render(strings.Repeat(style.SymbolRule, m.layout.Width))
+	}
+	for i, row := range list {
+		rows[y+i] = strings.Repeat(" ", m.margin()) + row
 	}
 }

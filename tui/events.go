@@ -13,11 +13,15 @@ import (
 func (m *model) applyEvents(events []history.Event) tea.Cmd {
 	id := m.session.Info().ID
 	var cmds []tea.Cmd
+	var begun []history.Thread
 	for _, e := range events {
 		if e.SessionID != id {
 			continue
 		}
 		m.data.Apply(e)
+		if e.Type == history.EventSubagentStarted {
+			begun = append(begun, e.Thread())
+		}
 		if e.SubagentRunID != "" || e.CallerAgent != "" {
 			if e.Usage != nil {
 				m.usage.wanted = true
@@ -36,6 +40,11 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 			m.customEvent(e)
 		}
 	}
+	m.syncPanes()
+	for _, key := range begun { // a run that has ended within the frame counts too
+		m.panes[m.paneOf(key)].auto = true
+	}
+	m.showWorking()
 	cmds = append(cmds, m.reread(m.data.Gaps()))
 	return tea.Batch(cmds...)
 }

@@ -258,23 +258,39 @@ func (m *model) selectNext(step int) {
 		move(m.user, step)
 		return
 	}
-	p := m.panes[m.cursor]
-	inside := m.cursor < len(m.layout.Stack) && m.layout.Stack[m.cursor].Expanded && p.list.Len() > 0
 	switch {
-	case m.onHead && step > 0 && inside, m.onHead && m.zoom == zoomPane && inside:
+	case !m.onHead && move(m.panes[m.cursor].transcript, step):
+	case m.zoom == zoomPane && !m.onHead:
+	case m.onHead && step > 0 && m.expanded(m.cursor), m.zoom == zoomPane:
 		m.onHead = false
-		if step > 0 && p.list.Selected() < 0 || p.list.Selected() < 0 {
-			p.list.SelectPrev()
-		}
-	case !m.onHead && move(p.transcript, step):
-	case m.zoom == zoomPane:
+		m.panes[m.cursor].selectEdge(step)
 	case !m.onHead && step < 0:
 		m.onHead = true
 	case step > 0 && m.cursor < len(m.panes)-1:
 		m.cursor, m.onHead = m.cursor+1, true
 	case step < 0 && m.cursor > 0:
-		m.cursor, m.onHead = m.cursor-1, true
+		m.cursor--
+		if m.expanded(m.cursor) {
+			m.onHead = false
+			m.panes[m.cursor].selectEdge(step)
+		}
 	}
+}
+
+// expanded tells whether a pane shows items that can be selected.
+func (m *model) expanded(i int) bool {
+	return i < len(m.layout.Stack) && m.layout.Stack[i].Expanded && m.panes[i].list.Len() > 0
+}
+
+// selectEdge selects the item where a selection comes in: the first in view from above, the last from below.
+func (t *transcript) selectEdge(step int) {
+	t.list.Select(-1)
+	first, _ := t.list.ItemAt(0)
+	if step > 0 && first >= 0 {
+		t.list.Select(first)
+		return
+	}
+	t.list.SelectPrev()
 }
 
 // move moves the selection of a transcript, and tells whether there was somewhere to go.

@@ -139,6 +139,9 @@ func wanted(panes []paneState) int {
 // stack shares the rows of the area among the panes. preview is the rows that a collapsed pane would like below its header.
 func (l *Layout) stack(s layoutState, preview int) {
 	area := l.Panes
+	if area.Empty() {
+		return
+	}
 	first, last := window(s, area.Dy())
 	rows := area.Dy() - (last - first)
 	body := make([]int, len(s.panes))

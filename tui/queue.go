@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -52,9 +53,9 @@ func (m *model) queueRows() int {
 }
 
 func (m *model) noticeRows() []string {
-	rows := text.Wrap(m.notice.text, max(m.w-len(indent)-1, 1))
+	rows := text.Wrap(m.notice.text, max(m.w-m.margin()-1, 1))
 	for i, row := range rows {
-		rows[i] = " " + m.noticeStyle().Render(row)
+		rows[i] = strings.Repeat(" ", m.margin()) + m.noticeStyle().Render(row)
 	}
 	return rows
 }
@@ -70,7 +71,7 @@ func (m *model) drawQueue() []string {
 	room := h - len(rows)
 	for i, msg := range m.queue.waiting {
 		if i == room-1 && len(m.queue.waiting) > room {
-			rows = append(rows, m.look.Faint.Render(text.Cut(fmt.Sprintf("   %s %d more wait", style.SymbolEllipsis, len(m.queue.waiting)-i), w)))
+			rows = append(rows, strings.Repeat(" ", m.margin())+m.look.Faint.Render(text.Cut(fmt.Sprintf("%s %d more wait", style.SymbolEllipsis, len(m.queue.waiting)-i), w)))
 			break
 		}
 		if i >= room {
@@ -86,7 +87,7 @@ func (m *model) drawQueued(i int, msg Queued, w int) string {
 	if m.queue.held {
 		sign, words = style.SymbolStopped, "kept"
 	}
-	left := " " + m.look.Warning.Render(sign+" "+words)
+	left := strings.Repeat(" ", m.margin()) + m.look.Warning.Render(sign+" "+words)
 	if msg.Recipient != "" {
 		left += m.look.Dim.Render(" "+style.SymbolArrow+" ") + m.look.name(msg.Recipient)
 	}

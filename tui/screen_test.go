@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +25,7 @@ type screen struct {
 	exit    chan tui.Exit
 	errs    chan error
 	raw     *output
+	sizes   chan [2]int
 }
 
 // output passes bytes on to the emulator, and keeps what a terminal would have been told.
@@ -70,6 +70,7 @@ func play(t *testing.T, w, h int, s *stage, id string, test func(*screen)) {
 		sc := &screen{
 			t: t, stage: s, term: vt.NewEmulator(w, h), in: &keyboard{keys: make(chan []byte), closed: make(chan struct{})},
 			signals: make(chan os.Signal, 2), exit: make(chan tui.Exit, 1), errs: make(chan error, 1),
+			sizes: make(chan [2]int),
 		}
 		sc.raw = &output{term: sc.term}
 		_, _ = sc.term.Write([]byte("\x1b[20h")) // a line feed goes to the first column, as nothing is in raw mode here
@@ -83,23 +84,26 @@ func play(t *testing.T, w, h int, s *stage, id string, test func(*screen)) {
 			exit, err := tui.RunSized(ctx, tui.Options{
 				Backend: s, Feed: s.feed, SessionID: id, Input: sc.in, Output: sc.raw, Theme: "dark", Signals: sc.signals,
 				Env: []string{"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8"},
-			}, w, h)
+			}, w, h, sc.sizes)
 			sc.exit <- exit
 			sc.errs <- err
 		}()
+		defer func() { // also when the test ends early
+			close(sc.in.closed)
+			sc.idle()
+			cancel()
+			time.Sleep(time.Minute) // what waits for a time ends with it
+			_ = sc.term.InputPipe().(io.Closer).Close()
+			<-drained
+		}()
 		sc.idle()
 		test(sc)
-		cancel()
-		close(sc.in.closed)
-		sc.idle()
-		_ = sc.term.Close()
-		<-drained
 	})
 }
 
 // idle waits until a frame is drawn and nothing more happens.
 func (sc *screen) idle() {
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(150 * time.Millisecond) // an escape key is waited out twice where time stands still between two steps
 	synctest.Wait()
 }
 
@@ -123,11 +127,20 @@ var codes = map[string]string{
 
 // frame is what is on the screen, without the spaces at the ends of rows.
 func (sc *screen) frame() string {
+	sc.raw.mu.Lock()
+	defer sc.raw.mu.Unlock()
 	rows := strings.Split(sc.term.String(), "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \r")
 	}
 	return strings.Join(rows, "\n") + "\n"
+}
+
+// written is what the terminal was told so far.
+func (sc *screen) written() string {
+	sc.raw.mu.Lock()
+	defer sc.raw.mu.Unlock()
+	return sc.raw.raw.String()
 }
 
 func (sc *screen) has(want ...string) {
@@ -150,4 +163,11 @@ func (sc *screen) hasNot(want ...string) {
 	}
 }
 
-var _ = syscall.SIGTERM
+// resize changes the size of the terminal.
+func (sc *screen) resize(w, h int) {
+	sc.raw.mu.Lock()
+	sc.term.Resize(w, h)
+	sc.raw.mu.Unlock()
+	sc.sizes <- [2]int{w, h}
+	sc.idle()
+}

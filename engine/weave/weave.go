@@ -23,6 +23,8 @@ type View struct {
 	System string
 	// Agent is the one that is asked.
 	Agent string
+	// Caller started the run; empty for the user.
+	Caller string
 	// Tools are those that it is offered. Calls of other agents to tools that it lacks become notes.
 	Tools []llm.Tool
 	// Provider is the one that is asked, over Protocol: only what it sent itself, over the same one, goes back to it unchanged.
@@ -54,8 +56,12 @@ func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, e
 	if view.System != "" {
 		head = append(head, llm.Message{Role: llm.RoleSystem, Content: view.System})
 	}
-	used := Tokens(head) + ToolTokens(view.Tools)
-	kept, err := read(rows, view.Budget-used, view.Budget > 0)
+	var tail []llm.Message
+	if view.Nudge != "" {
+		tail = append(tail, llm.Message{Role: llm.RoleSystem, Content: view.Nudge})
+	}
+	used := Tokens(head) + Tokens(tail) + ToolTokens(view.Tools)
+	kept, err := read(rows, view, view.Budget-used)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +74,10 @@ func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, e
 		messages = append(messages, u.messages...)
 	}
 	for i := range messages {
-		messages[i].Content = strings.ToValidUTF8(messages[i].Content, "\ufffd")
+		messages[i].Content = asText(messages[i].Content)
+		messages[i].Reasoning = asText(messages[i].Reasoning)
 	}
-	if view.Nudge != "" {
-		messages = append(messages, llm.Message{Role: llm.RoleSystem, Content: view.Nudge})
-	}
-	return messages, nil
+	return append(messages, tail...), nil
 }
 
 // answerable leaves out words of agents at the end: those that another run says at this moment in the same conversation.
@@ -89,31 +93,40 @@ func isWords(u unit) bool {
 	return u.messages[0].Role == llm.RoleAssistant && len(u.messages[0].Calls) == 0
 }
 
-// read takes rows until the room is used up and a whole turn is there, and returns them oldest first.
-func read(rows iter.Seq2[history.Message, error], room int, bounded bool) ([]history.Message, error) {
+// asText puts a mark in place of bytes that are no text, as an encoder of JSON would.
+func asText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// read takes rows until the room is used up and a whole turn is there, with its reminder, and returns them oldest first.
+func read(rows iter.Seq2[history.Message, error], view View, room int) ([]history.Message, error) {
 	var kept []history.Message
+	full := false
 	for row, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		kept = append(kept, row)
-		room -= Estimate(row.Content) + Estimate(row.Arguments) + perMessage
-		if bounded && room < 0 && isUserMessage(row) {
+		if full && row.Origin != history.OriginRecipientReminder {
 			break
 		}
+		kept = append(kept, row)
+		room -= Estimate(row.Content) + Estimate(row.Arguments) + perMessage
+		full = full || view.Budget > 0 && room < 0 && beginsTurn(row, view)
 	}
 	slices.Reverse(kept)
 	return kept, nil
 }
 
-func isUserMessage(m history.Message) bool {
-	return m.Type == history.TypeMessage && m.Role == history.RoleUser
+// beginsTurn tells whether a row is a message to the agent, and not one that it sent to the agent which calls it.
+func beginsTurn(row history.Message, view View) bool {
+	m, ok := plain(row)
+	return ok && m.Role == llm.RoleUser && row.CallerAgent == view.Caller
 }
 
 // unit is what is never split: a message, or a reply's calls with their outputs.
 type unit struct {
 	messages []llm.Message
 	user     bool
+	begins   bool // the run of the agent, or an earlier one with the same caller
+	reminder bool // that the user turns to another agent; it belongs to the message after it
 	tokens   int
 }
 
@@ -130,7 +143,10 @@ func group(rows []history.Message, view View) []unit {
 			continue
 		}
 		if m, ok := plain(rows[i]); ok {
-			units = append(units, newUnit(m))
+			u := newUnit(m)
+			u.begins = beginsTurn(rows[i], view)
+			u.reminder = rows[i].Origin == history.OriginRecipientReminder
+			units = append(units, u)
 		}
 		i++
 	}
@@ -160,7 +176,8 @@ func untwice(rows []history.Message, view View) []history.Message {
 		if within[row.ParentCallID] && callers[row.ParentCallID] == view.Agent {
 			return view.InFlight == nil || !view.InFlight(row.ParentCallID)
 		}
-		return within[row.CallID] && callers[row.CallID] != view.Agent
+		isCall := row.Type == history.TypeCall || row.Type == history.TypeOutput
+		return isCall && within[row.CallID] && callers[row.CallID] != view.Agent
 	})
 }
 
@@ -295,9 +312,9 @@ func reply(rows []history.Message, outputs map[int64]history.Message, view View)
 
 // sound is a row's call as any server takes it. Rows of this program are sound already; imported ones may be anything.
 func sound(row history.Message, ids map[string]bool) llm.Call {
-	call := llm.Call{ID: row.CallID, Name: legal(row.Name), Arguments: row.Arguments}
+	call := llm.Call{ID: asText(row.CallID), Name: legal(row.Name), Arguments: asText(row.Arguments)}
 	for n := 2; call.ID == "" || ids[call.ID]; n++ {
-		call.ID = fmt.Sprintf("%s_%d", cmp.Or(row.CallID, "call"), n)
+		call.ID = fmt.Sprintf("%s_%d", cmp.Or(asText(row.CallID), "call"), n)
 	}
 	ids[call.ID] = true
 	var object map[string]json.RawMessage
@@ -346,62 +363,4 @@ func note(call history.Message, outcome string) string {
 
 func newUnit(messages ...llm.Message) unit {
 	return unit{messages: messages, user: messages[0].Role == llm.RoleUser, tokens: Tokens(messages)}
-}
-
-// fit keeps the newest units that have room, from a user message on; the last user message and what follows it stay.
-func fit(units []unit, room int) []unit {
-	last := len(units) - 1
-	for last > 0 && !units[last].user {
-		last--
-	}
-	for last > 0 && units[last-1].user { // several at once are one turn's words
-		last--
-	}
-	if last < 0 {
-		return units
-	}
-	turn := 0
-	for _, u := range units[last:] {
-		turn += u.tokens
-	}
-	if turn > room {
-		return trimTurn(units[last:], room)
-	}
-	start, left := last, room-turn
-	for i := last - 1; i >= 0; i-- {
-		left -= units[i].tokens
-		if left < 0 {
-			break
-		}
-		if units[i].user {
-			start = i
-		}
-	}
-	return units[start:]
-}
-
-// trimTurn keeps the words of the user and the newest steps that have room, at least one.
-func trimTurn(turn []unit, room int) []unit {
-	words := 0
-	for words < len(turn) && turn[words].user {
-		room -= turn[words].tokens
-		words++
-	}
-	from := len(turn)
-	for from > words {
-		room -= turn[from-1].tokens
-		if room < 0 && from < len(turn) {
-			break
-		}
-		from--
-	}
-	if from == words {
-		return turn
-	}
-	kept := slices.Clone(turn[:words])
-	kept = append(kept, newUnit(llm.Message{
-		Role:    llm.RoleSystem,
-		Content: fmt.Sprintf("%d earlier steps of this turn are left out here, because the context window is full.", from-words),
-	}))
-	return append(kept, turn[from:]...)
 }

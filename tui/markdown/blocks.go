@@ -17,29 +17,25 @@ const (
 	minWidth = 12
 )
 
-// blocks lays out the blocks below n: a blank row between them, but none after a heading.
-func (e *engine) blocks(n ast.Node, width, depth int) []string {
-	var rows []string
+// blocks lays out the blocks below n, a blank row between them, and returns the last one that has rows.
+func (e *engine) blocks(n ast.Node, width, depth int) (rows []string, last ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		more := e.block(c, width, depth)
 		if len(more) == 0 {
 			continue
 		}
-		if len(rows) > 0 && gap(c.PreviousSibling(), c) {
+		if last != nil && apart(last) {
 			rows = append(rows, "")
 		}
-		rows = append(rows, more...)
+		rows, last = append(rows, more...), c
 	}
-	return rows
+	return rows, last
 }
 
-// gap tells whether a blank row stands between two blocks.
-func gap(before, after ast.Node) bool {
-	if before == nil || before.Kind() == ast.KindHeading {
-		return false
-	}
-	// A list joins the text that it continues in a tight item.
-	return before.Kind() != ast.KindTextBlock
+// apart tells whether a blank row stands between a block and the next: not after a heading, nor between the text of a tight
+// item and the list that continues it.
+func apart(n ast.Node) bool {
+	return n.Kind() != ast.KindHeading && n.Kind() != ast.KindTextBlock
 }
 
 func (e *engine) block(n ast.Node, width, depth int) []string {
@@ -74,7 +70,8 @@ func (e *engine) block(n ast.Node, width, depth int) []string {
 	case *east.Table:
 		return e.table(n, width)
 	}
-	return e.blocks(n, width, depth)
+	rows, _ := e.blocks(n, width, depth)
+	return rows
 }
 
 // nested lays out the blocks below n behind a mark on the first row and an indent on the others, both equally wide.
@@ -83,7 +80,7 @@ func (e *engine) nested(n ast.Node, mark, indent string, width, depth int) []str
 	if depth >= maxDepth || inner < minWidth {
 		inner, mark, indent = width, "", ""
 	}
-	rows := e.blocks(n, inner, depth+1)
+	rows, _ := e.blocks(n, inner, depth+1)
 	if len(rows) == 0 {
 		rows = []string{""}
 	}
@@ -100,10 +97,10 @@ func (e *engine) nested(n ast.Node, mark, indent string, width, depth int) []str
 // list lays out a list. Its items stand close together unless one of them has several blocks.
 func (e *engine) list(l *ast.List, width, depth int) []string {
 	var rows []string
-	apart := false
-	for c := l.FirstChild(); c != nil && !apart; c = c.NextSibling() {
+	loose := false
+	for c := l.FirstChild(); c != nil && !loose; c = c.NextSibling() {
 		for b := c.FirstChild(); b != nil; b = b.NextSibling() {
-			apart = apart || b != c.FirstChild() && b.Kind() != ast.KindList
+			loose = loose || b != c.FirstChild() && b.Kind() != ast.KindList
 		}
 	}
 	number, last := l.Start, l.Start+l.ChildCount()-1
@@ -120,7 +117,7 @@ func (e *engine) list(l *ast.List, width, depth int) []string {
 		if mark[0] == style.SymbolBullet[0] {
 			indent = "  "
 		}
-		if apart && len(rows) > 0 {
+		if loose && len(rows) > 0 {
 			rows = append(rows, "")
 		}
 		rows = append(rows, e.nested(c, e.styles.Dim.Render(strings.TrimSuffix(mark, " "))+" ", indent, width, depth)...)

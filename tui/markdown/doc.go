@@ -67,7 +67,8 @@ func (d *Doc) Rows(width int) []string {
 		if d.redefines(from, more.refs) {
 			return d.whole()
 		}
-		d.stable = rendered{rows: d.joined(more), heading: more.heading, refs: more.refs}
+		heading := more.heading || len(more.rows) == 0 && d.stable.heading
+		d.stable = rendered{rows: d.joined(more), heading: heading, refs: more.refs}
 	}
 	tail := d.tail(src[d.cutter.cut:])
 	if d.redefines(d.cutter.cut, tail.refs) {

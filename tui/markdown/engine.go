@@ -52,12 +52,20 @@ func (e *engine) render(src string, width int, refs []reference) rendered {
 		ctx.AddReference(ref)
 	}
 	doc := e.parser.Parse(gtext.NewReader(e.source), parser.WithContext(ctx))
-	last := doc.LastChild()
+	rows, last := e.blocks(doc, width, 0)
 	return rendered{
-		rows:    e.blocks(doc, width, 0),
+		rows:    rows,
 		heading: last != nil && last.Kind() == ast.KindHeading,
-		refs:    ctx.References(),
+		refs:    cloned(ctx.References()),
 	}
+}
+
+// cloned makes references independent of the source that they were read from, which is overwritten.
+func cloned(refs []reference) []reference {
+	for i, ref := range refs {
+		refs[i] = parser.NewReference(bytes.Clone(ref.Label()), bytes.Clone(ref.Destination()), bytes.Clone(ref.Title()))
+	}
+	return refs
 }
 
 // put adds text to the source and returns where it is.

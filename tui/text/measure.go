@@ -46,8 +46,28 @@ func next(s string) (c string, cells, n int) {
 		}
 		return s[:1], 1, 1
 	}
+	if alone(s) {
+		return s[:3], 2, 3
+	}
 	c, cells = ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 	return c, cells, len(c)
+}
+
+// alone tells, for most of Chinese and Japanese text, what the library would find out more slowly: that a character is wide
+// and nothing that follows belongs to it.
+func alone(s string) bool {
+	if !wideAndSimple(s) {
+		return false
+	}
+	return len(s) == 3 || s[3] < utf8.RuneSelf || wideAndSimple(s[3:])
+}
+
+func wideAndSimple(s string) bool {
+	if len(s) < 3 || s[0] < 0xe3 || s[0] > 0xe9 {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r == 0x3001 || r == 0x3002
 }
 
 // plain tells whether s is printable ASCII only, one cell a byte.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"bureau/tui/text"
@@ -269,7 +270,7 @@ func TestFigures(t *testing.T) {
 }
 
 var hostile = []string{
-	"plain text", "\x1b[31mred\x1b[0m", "a\x1b]52;c;x", "\u009b2J\x9d\x9c", "漢字 かな 한글 กำ हिन्दी", "👨‍👩‍👧🇩🇪1️⃣⚠️👍🏽é",
+	"plain text", "\x1b[31mred\x1b[0m", "a\x1b]52;c;x", "\u009b2J\x9d\x9c", "漢字 かな 한글 กำ हिन्दी", "か\u3099漢\ufe00、漢\u0301漢\u200d漢龥ヺ〇々ー", "👨‍👩‍👧🇩🇪1️⃣⚠️👍🏽é",
 	"  indented\ttab\r\n\rx", "\x1b[1m\x1b[38;2;1;2;3mlong-word-with-hyphens and   spaces\x1b[m  ", "\x1b]8;;http://x\x1b\\l\x1b]8;;\x1b\\",
 	"\xff\xfe\xc3\u202e\u200b", "\u0301\u0301", "\x1bP\x1b\\\x1b_\x1b^\x1bX",
 }
@@ -353,6 +354,12 @@ func BenchmarkWrap(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			for b.Loop() {
 				text.Wrap(s, 80)
+			}
+		})
+		b.Run(name+" by lipgloss", func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			for b.Loop() {
+				lipgloss.Wrap(s, 80, "")
 			}
 		})
 	}
