@@ -186,8 +186,10 @@ func (c *configChecker) theme(n *yaml.Node) {
 // api checks the name of a protocol.
 func (c *configChecker) api(n *yaml.Node) {
 	known := []string{string(history.ProtocolChatCompletions), string(history.ProtocolResponses)}
-	if n.Kind != yaml.ScalarNode || !slices.Contains(known, n.Value) {
-		c.fault(n, "api is %s, not %q%s", strings.Join(known, " or "), n.Value, suggest(n.Value, known))
+	if n.Kind != yaml.ScalarNode {
+		c.text(n)
+	} else if !slices.Contains(known, n.Value) {
+		c.fault(n, "there is no api %q%s", n.Value, suggest(n.Value, known))
 	}
 }
 
