@@ -67,11 +67,8 @@ var (
 	summaryRefused = matcher(unsupported.String(), `must be verified`)
 	strictName     = matcher(`\bstrict\b`)
 	storeName      = matcher(`\bstore\b`)
-	// Items that came from the server, and that it does not take back.
-	itemsRefused = matcher(`invalid_encrypted_content`, `encrypted.content.{0,120}(could not be (verified|decrypted|parsed)|invalid|is not valid)`,
-		`reasoning (input )?items? (can only|are not|is not|cannot)`, `without its required ('?reasoning'?|following) item`,
-		`item with id .{1,120} not found`, `items are not persisted`, `input\[?\d*\]?\.(id|phase|encrypted_content)\b`,
-		`input.{0,40}(type|value).{0,20}reasoning`)
+	// Items that came from the server, and that it does not take back: of another model or account, or no longer known.
+	itemsRefused = matcher(`encrypted.content`, `\bitems?\b`, `\binput\W{0,3}\d`)
 )
 
 // adapt changes the one habit that the server's refusal names; it reports false when the refusal is about something else.
@@ -88,7 +85,8 @@ func (h *habits) adapt(protocol history.Protocol, e *llm.Error, req llm.Request,
 		return true
 	}
 	responses := protocol == history.ProtocolResponses
-	if responses && itemsRefused.MatchString(said) && e.Status >= 400 && e.Status < 500 && sendsItems(req) && try(triedItems) {
+	isRefusal := e.Kind == llm.KindRequest || e.Kind == llm.KindNotFound
+	if responses && isRefusal && e.Status != 0 && itemsRefused.MatchString(said) && sendsItems(req) && try(triedItems) {
 		h.noItems = true
 		return true
 	}

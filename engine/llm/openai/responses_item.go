@@ -94,7 +94,9 @@ func keptItems(wire map[string]json.RawMessage, kind string) ([]json.RawMessage,
 		if decodeLeniently(raw[i], &items[i]) != nil {
 			return nil, nil
 		}
-		if t := string(items[i].Type); t != itemReasoning && t != kind {
+		// What is on record may come from anywhere: nobody else's words are taken for the assistant's.
+		isOther := string(items[i].Type) != itemReasoning && string(items[i].Type) != kind
+		if isOther || items[i].Type == itemMessage && items[i].Role != text(llm.RoleAssistant) {
 			return nil, nil
 		}
 	}
