@@ -17,6 +17,8 @@ type habits struct {
 	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
 	oneSystemFirst  bool
 	content         contentForm
+	// whole: the next answer comes in one piece, because the server lost track of a call that it streamed.
+	whole bool
 }
 
 // habitSet notes which habits a request has been adapted in, so that none is changed back and forth.
@@ -31,6 +33,7 @@ const (
 	triedOrder
 	triedContentOnce
 	triedContentTwice
+	triedWhole
 )
 
 var (
@@ -46,6 +49,7 @@ var (
 	reasoningWanted = matcher(`reasoning\w*\b.{0,80}must be passed back`, `missing .{0,20}reasoning_content`, `reasoning_content is (missing|required)`)
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
+	lostTrack       = matcher(`invalid diff: now finding less tool calls`)
 	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
 )
 
@@ -60,6 +64,10 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 	}
 	if orderRefused.MatchString(said) && e.Status >= 400 && !h.oneSystemFirst && try(triedOrder) {
 		h.oneSystemFirst = true
+		return true
+	}
+	if e.Kind == llm.KindModelFault && lostTrack.MatchString(said) && try(triedWhole) {
+		h.whole = true
 		return true
 	}
 	if e.Kind != llm.KindRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
@@ -113,4 +121,18 @@ func sendsReasoning(req llm.Request) bool {
 		}
 	}
 	return false
+}
+
+// learned says what the user should know of the habits that have come since: settings that are left out from now on.
+func (h habits) learned(since habits, ref llm.Ref) []string {
+	var said []string
+	for _, setting := range []struct {
+		name        string
+		then, since bool
+	}{{"temperature", since.noTemperature, h.noTemperature}, {"top_p", since.noTopP, h.noTopP}} {
+		if setting.since && !setting.then {
+			said = append(said, ref.String()+" refuses the setting "+setting.name+": it is left out from now on, and the model uses its own default.")
+		}
+	}
+	return said
 }
