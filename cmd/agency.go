@@ -132,31 +132,43 @@ func newAgencyCheckCommand(p *program) *cobra.Command {
 			if len(args) == 0 {
 				args = []string{""}
 			}
+			type fault struct {
+				Line       int    `json:"line"`
+				Column     int    `json:"column"`
+				Message    string `json:"message"`
+				Suggestion string `json:"suggestion,omitempty"`
+			}
 			type row struct {
-				Agency string           `json:"agency"`
-				Faults []agencies.Fault `json:"faults"`
+				Agency string  `json:"agency"`
+				Faults []fault `json:"faults"`
+				// Error is what is wrong beside the file's own faults.
+				Error string `json:"error,omitempty"`
 			}
 			var rows []row
 			var faults []error
 			for _, ref := range args {
 				a, err := p.agencyFrom([]string{ref})
+				if err == nil && a.Script != nil {
+					_, err = parseScript(a.ScriptPath, a.Script)
+				}
 				var file *agencies.FileError
 				switch {
 				case errors.As(err, &file):
-					faults = append(faults, err)
-					rows = append(rows, row{file.Path, file.Faults})
-				case err != nil:
-					return err
-				default:
-					if a.Script != nil {
-						if _, err := parseScript(a.ScriptPath, a.Script); err != nil {
-							faults = append(faults, err)
-						}
+					r := row{Agency: file.Path}
+					for _, f := range file.Faults {
+						r.Faults = append(r.Faults, fault{f.Line, f.Column, f.Message, f.Suggestion})
 					}
-					rows = append(rows, row{a.Name, []agencies.Fault{}})
+					rows = append(rows, r)
+				case err != nil:
+					rows = append(rows, row{Agency: ref, Faults: []fault{}, Error: err.Error()})
+				default:
+					rows = append(rows, row{Agency: a.Name, Faults: []fault{}})
 					if !asJSON {
 						fmt.Fprintf(p.out, "%s: sound (%d agents, %d flows)\n", a.Name, len(a.Agents), len(a.Flows))
 					}
+				}
+				if err != nil {
+					faults = append(faults, err)
 				}
 			}
 			if asJSON {

@@ -104,8 +104,21 @@ func (p *program) ask(ctx context.Context, o askOptions) error {
 		defer file.Close()
 		m.record = file
 	}
+	// What is wrong with the command is told before anything is stored.
+	agent, _ := work.agency.Agent(recipient)
+	var wrong *usageError
+	if _, err := m.forAgent(ctx, agent); errors.As(err, &wrong) {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-work.hold.Lost():
+			cancel(errors.New("another process has taken over the session"))
+		}
+	}()
 	teller := p.teller(o, cancel)
 	e, letGo, err := p.newEngine(work.agency, s, m, teller.tell)
 	if err != nil {
@@ -245,7 +258,7 @@ func (t *teller) tell(e history.Event) {
 	}
 	data, err := json.Marshal(e)
 	if err == nil {
-		data = append(data, '\n')
+		data = append(escapeControls(data), '\n')
 		if _, err = t.json.Write(data); err == nil {
 			err = t.json.Flush()
 		}
@@ -340,9 +353,9 @@ func titleOf(message string) string {
 // takeUp finds or begins the session of a command and holds it.
 func (p *program) takeUp(ctx context.Context, s *store.Store, agencyRef, id string, continued bool, model string) (*work, error) {
 	if id != "" {
-		session, err := s.FindSession(ctx, id)
+		session, err := findSession(ctx, s, id)
 		if err != nil {
-			return nil, usagef(`"bureau session list" shows what there is.`, "session %q: %v", id, err)
+			return nil, err
 		}
 		agency, err := p.agencyOf(session)
 		if agencyRef != "" {
@@ -356,7 +369,7 @@ func (p *program) takeUp(ctx context.Context, s *store.Store, agencyRef, id stri
 		w := &work{agency: agency, session: session}
 		w.hold, err = s.Hold(ctx, session.ID)
 		if errors.Is(err, store.ErrHeld) {
-			return nil, usagef("Leave it there, or begin a new session.", "%v", err)
+			return nil, fmt.Errorf("%w; leave it there, or begin a new session", err)
 		}
 		return w, err
 	}

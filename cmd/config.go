@@ -1,15 +1,12 @@
 package cmd
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -80,15 +77,6 @@ func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// The keys of each level, for the check of unknown ones.
-var configKeys = map[string][]string{
-	"":                           {"agency", "model", "theme", "mouse", "providers"},
-	"providers.*":                {"base_url", "api_key_env", "api_version", "timeouts", "models"},
-	"providers.*.timeouts":       {"connect", "first_byte", "idle"},
-	"providers.*.models.*":       {"window", "price"},
-	"providers.*.models.*.price": {"input", "output", "cached"},
-}
-
 // maxConfig bounds the file, in bytes.
 const maxConfig = 1 << 20
 
@@ -121,51 +109,10 @@ func readConfig(path string, named bool) (config, error) {
 	if len(data) > maxConfig {
 		return c, usagef("", "%s is larger than 1 MiB", path)
 	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
-		return c, usagef("", "%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if len(document.Content) == 0 {
-		return c, nil
-	}
-	faults := checkKeys(path, document.Content[0], "")
-	if len(faults) == 0 {
-		decoder := yaml.NewDecoder(bytes.NewReader(data))
-		if err := decoder.Decode(&c); err != nil {
-			for _, line := range strings.Split(strings.TrimPrefix(err.Error(), "yaml: "), "\n") {
-				if line = strings.TrimSpace(line); line != "unmarshal errors:" {
-					faults = append(faults, path+": "+line)
-				}
-			}
-		}
-	}
-	faults = append(faults, c.check(path)...)
-	if len(faults) > 0 {
+	if faults := checkConfig(path, data, &c); len(faults) > 0 {
 		return c, &usageError{message: "the configuration has faults:\n" + strings.Join(faults, "\n")}
 	}
 	return c, nil
-}
-
-// checkKeys reports unknown keys as file:line:column with a suggestion.
-func checkKeys(path string, n *yaml.Node, level string) []string {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	known, fixed := configKeys[level]
-	var faults []string
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		next := "*"
-		if fixed {
-			next = key.Value
-			if !slices.Contains(known, key.Value) {
-				faults = append(faults, fmt.Sprintf("%s:%d:%d: unknown key %q%s", path, key.Line, key.Column, key.Value, suggest(key.Value, known)))
-				continue
-			}
-		}
-		faults = append(faults, checkKeys(path, value, strings.TrimPrefix(level+"."+next, "."))...)
-	}
-	return faults
 }
 
 // suggest names the nearest of the candidates, or all of them.
@@ -183,27 +130,4 @@ func suggest(word string, candidates []string) string {
 		return ""
 	}
 	return "; there are " + strings.Join(candidates, ", ")
-}
-
-func (c config) check(path string) []string {
-	var faults []string
-	if !slices.Contains([]string{"", "auto", "light", "dark"}, c.Theme) {
-		faults = append(faults, fmt.Sprintf("%s: theme is auto, light or dark, not %q", path, c.Theme))
-	}
-	if c.Model != "" && !strings.Contains(c.Model, "/") {
-		faults = append(faults, fmt.Sprintf("%s: model is written provider/model, not %q", path, c.Model))
-	}
-	for name, p := range c.Providers {
-		if strings.ContainsAny(name, "/ ") || name == "" || name == "script" || name == "replay" {
-			faults = append(faults, fmt.Sprintf("%s: a provider cannot be called %q", path, name))
-		}
-		if p.BaseURL == "" {
-			continue
-		}
-		if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			faults = append(faults, fmt.Sprintf("%s: base_url of %s is not a web address: %q", path, name, p.BaseURL))
-		}
-	}
-	slices.Sort(faults)
-	return faults
 }

@@ -41,7 +41,7 @@ func newDoctorCommand(p *program) *cobra.Command {
 				if asJSON {
 					continue
 				}
-				fmt.Fprintf(p.out, "%-5s  %-16s  %s\n", f.State, f.What, text.Line(f.Found))
+				fmt.Fprintf(p.out, "%-5s  %-16s  %s\n", f.State, text.Line(f.What), text.Line(f.Found))
 				if f.Do != "" {
 					fmt.Fprintf(p.out, "%-23s  %s\n", "", text.Line(f.Do))
 				}
@@ -58,7 +58,12 @@ func newDoctorCommand(p *program) *cobra.Command {
 
 // examine looks at everything that the program stands on, each thing whatever came of the others.
 func (p *program) examine(ctx context.Context) []finding {
-	all := []finding{p.examineConfig(), p.examineStore(ctx)}
+	var all []finding
+	if p.envFault != nil {
+		all = append(all, finding{".env", "fault", p.envFault.Error(), hintOf(p.envFault)})
+		p.envFault = nil // told; the rest is looked at without the file
+	}
+	all = append(all, p.examineConfig(), p.examineStore(ctx))
 	all = append(all, p.examineAgencies()...)
 	all = append(all, p.examineKeys())
 	all = append(all, p.examineServers(ctx)...)
@@ -155,7 +160,7 @@ func (p *program) examineChoice(ctx context.Context) finding {
 		return finding{"model", "fault", err.Error(), hintOf(err)}
 	}
 	if c.offline {
-		return finding{"model", "note", agency.Name + " runs on " + c.String(), firstLine(waysToAModel)}
+		return finding{"model", "note", agency.Name + " runs on " + c.String(), waysToAModel}
 	}
 	return finding{"model", "ok", agency.Name + " runs on " + c.String(), `Try it with: bureau model check ` + c.ref}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/joho/godotenv"
 )
@@ -33,12 +34,26 @@ func readEnvironment(folder string, process func(string) (string, bool)) (enviro
 	case info.Size() > maxDotEnv:
 		return env, &usageError{fmt.Sprintf("%s is larger than 1 MiB", path), "Is it the right file? It should hold lines like NAME=value."}
 	}
-	file, err := godotenv.Read(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return env, &usageError{fmt.Sprintf("%s cannot be read: %v", path, err), "It should hold lines like NAME=value."}
+		return env, fmt.Errorf("read the .env file: %w", err)
 	}
-	env.file = file
+	if env.file, err = godotenv.UnmarshalBytes(data); err != nil {
+		// The parser's own error repeats what is in the file, which may be a key.
+		return env, &usageError{fmt.Sprintf("%s:%d: this is no line like NAME=value", path, faultyLine(data)), "Correct the line, or put # in front of it."}
+	}
 	return env, nil
+}
+
+// faultyLine is the first line that cannot be read by itself.
+func faultyLine(data []byte) int {
+	lines := strings.Split(string(data), "\n")
+	for i, line := range lines {
+		if _, err := godotenv.Unmarshal(line); err != nil {
+			return i + 1
+		}
+	}
+	return len(lines)
 }
 
 // get is a variable's value: the process's own before the file's. Empty is not set.

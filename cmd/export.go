@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -27,6 +28,11 @@ const maxImport = 1 << 30
 
 // exportVersion is the version of the JSON form.
 const exportVersion = 1
+
+var (
+	agencyName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+	sessionID  = regexp.MustCompile(`^[a-z0-9]{12}$`)
+)
 
 // exported is the JSON form of a session: the rows of all threads, in order, with the names of the table's columns.
 type exported struct {
@@ -109,8 +115,11 @@ func readExport(r io.Reader) (history.Session, []history.Message, error) {
 		return history.Session{}, nil, errors.New(`this is no export of a session: it has no "bureau" version; "session export --format json" writes one`)
 	case e.Bureau > exportVersion:
 		return history.Session{}, nil, fmt.Errorf("it was written by a newer version of the program (form %d, this one reads %d)", e.Bureau, exportVersion)
-	case e.Session.Agency == "":
-		return history.Session{}, nil, errors.New("the session has no agency")
+	case !agencyName.MatchString(e.Session.Agency):
+		return history.Session{}, nil, fmt.Errorf("an agency cannot be called %q: a name is a-z, 0-9 and -", e.Session.Agency)
+	}
+	if !sessionID.MatchString(e.Session.ID) {
+		e.Session.ID = "" // it becomes part of file names and of lines in a terminal
 	}
 	for i := range e.Messages {
 		if err := checkImported(&e.Messages[i]); err != nil {
@@ -135,7 +144,8 @@ func checkImported(m *history.Message) error {
 		if m.CallID == "" {
 			return errors.New("a call needs a call_id")
 		}
-		if m.Type == history.TypeCall && !json.Valid([]byte(m.Arguments)) {
+		var object map[string]json.RawMessage
+		if m.Type == history.TypeCall && (json.Unmarshal([]byte(m.Arguments), &object) != nil || object == nil) {
 			return errors.New("the arguments of a call are a JSON object, as text")
 		}
 	case history.TypeReason:

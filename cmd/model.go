@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -30,6 +31,8 @@ type server struct {
 	Models   []string `json:"models"`
 	Error    string   `json:"error,omitempty"`
 	Hint     string   `json:"hint,omitempty"`
+
+	err error
 }
 
 // askServers asks the providers that can be asked for their models, all at once: local ones, and those with a key.
@@ -56,7 +59,7 @@ func (p *program) askServers(ctx context.Context, only string) []server {
 				v.Models = append(v.Models, provider.Name+"/"+info.ID)
 			}
 			if err != nil {
-				v.Error, v.Hint = err.Error(), hintOf(err)
+				v.Error, v.Hint, v.err = err.Error(), hintOf(err), err
 			}
 			servers[i] = v
 		})
@@ -81,8 +84,12 @@ func newModelListCommand(p *program) *cobra.Command {
 				}
 			}
 			servers := p.askServers(c.Context(), only)
+			var failed error // of the one that was asked for
+			if only != "" {
+				failed = servers[0].err
+			}
 			if asJSON {
-				return printJSON(p.out, servers)
+				return cmp.Or(printJSON(p.out, servers), failed)
 			}
 			t := newTable("MODEL", "SERVER")
 			for _, v := range servers {
@@ -93,7 +100,7 @@ func newModelListCommand(p *program) *cobra.Command {
 					t.add("-", v.Error)
 				}
 			}
-			return t.print(p.out)
+			return cmp.Or(t.print(p.out), failed)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")

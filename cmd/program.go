@@ -32,7 +32,9 @@ type program struct {
 	streams
 	folder string
 	env    environment
-	config config
+	// envFault is why the .env file cannot be read; commands that need no variables do without.
+	envFault error
+	config   config
 	// db is --db.
 	db string
 	// ownSignals tells that the terminal takes care of signals itself.
@@ -46,14 +48,15 @@ func newProgram(std streams) (*program, error) {
 		return nil, fmt.Errorf("the working folder cannot be read: %w", err)
 	}
 	p := &program{streams: std, folder: folder}
-	if p.env, err = readEnvironment(folder, os.LookupEnv); err != nil {
-		return nil, err
-	}
+	p.env, p.envFault = readEnvironment(folder, os.LookupEnv)
 	return p, nil
 }
 
 // configure reads the configuration; commands that need none do without.
 func (p *program) configure() error {
+	if p.envFault != nil {
+		return p.envFault
+	}
 	var err error
 	p.config, err = readConfig(configPath(p.env), p.env.own("BUREAU_CONFIG") != "")
 	return err
@@ -66,6 +69,9 @@ func (p *program) databasePath() string {
 
 // openStore opens the sessions.
 func (p *program) openStore(ctx context.Context) (*store.Store, error) {
+	if p.envFault != nil && p.db == "" {
+		return nil, p.envFault
+	}
 	return store.Open(ctx, p.databasePath())
 }
 

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -115,11 +116,11 @@ configured one.`,
 	return root
 }
 
-// usageArgs makes a wrong number of arguments a usage error, in all commands.
+// usageArgs makes a wrong number of arguments, and flags that exclude each other, a usage error in all commands.
 func usageArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
+			if err := cmp.Or(check(c, args), c.ValidateFlagGroups()); err != nil {
 				return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "%v", err)
 			}
 			return nil

@@ -73,15 +73,21 @@ func (p *program) withStore(ctx context.Context, do func(context.Context, *store
 // withSession finds a session by its id, or how it begins.
 func (p *program) withSession(ctx context.Context, id string, do func(context.Context, *store.Store, history.Session) error) error {
 	return p.withStore(ctx, func(ctx context.Context, s *store.Store) error {
-		v, err := s.FindSession(ctx, id)
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) {
-			return usagef(`"bureau session list" shows what there is.`, "session %q: %v", id, err)
-		}
+		v, err := findSession(ctx, s, id)
 		if err != nil {
 			return err
 		}
 		return do(ctx, s, v)
 	})
+}
+
+// findSession finds a session by its id, or how it begins. An id that is none's, or that of several, is a usage error.
+func findSession(ctx context.Context, s *store.Store, id string) (history.Session, error) {
+	v, err := s.FindSession(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) {
+		return v, usagef(`"bureau session list" shows what there is.`, "session %q: %v", id, err)
+	}
+	return v, err
 }
 
 func newSessionShowCommand(p *program) *cobra.Command {

@@ -65,9 +65,9 @@ func (p *program) resumeCommand() string {
 // start finds the agency and the session to open; an empty id is a new one.
 func (b *backend) start(ctx context.Context, o terminalOptions) (id string, err error) {
 	if o.session != "" {
-		v, err := b.store.FindSession(ctx, o.session)
+		v, err := findSession(ctx, b.store, o.session)
 		if err != nil {
-			return "", usagef(`"bureau session list" shows what there is.`, "session %q: %v", o.session, err)
+			return "", err
 		}
 		if b.agency, err = b.program.findAgency(cmp.Or(o.agency, v.AgencyPath, v.Agency)); err != nil {
 			return "", err

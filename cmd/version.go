@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -49,8 +51,33 @@ func newVersionCommand(p *program) *cobra.Command {
 }
 
 func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeControls(b.Bytes()))
+	return err
 }
+
+// escapeControls writes the control characters that JSON leaves as they are, DEL and those from U+0080 to U+009F, as \u00xx:
+// the same JSON, and nothing that a terminal would obey.
+func escapeControls(data []byte) []byte {
+	first := bytes.IndexFunc(data, isControl)
+	if first < 0 {
+		return data
+	}
+	out := bytes.Clone(data[:first])
+	for _, r := range string(data[first:]) {
+		if isControl(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
+}
+
+func isControl(r rune) bool { return r >= 0x7f && r <= 0x9f }

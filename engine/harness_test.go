@@ -46,9 +46,12 @@ type bench struct {
 	agency   *agencies.Agency
 	registry *tool.Registry
 	store    *store.Store
+	stores   []*store.Store // all that a test has opened
 	server   *llmtest.Server
 	engine   *engine.Engine
 	session  string
+	// abandoned says that a turn is left behind unfinished.
+	abandoned bool
 
 	mu     sync.Mutex
 	events []history.Event
@@ -82,7 +85,12 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.store.Close() })
+	b.stores = append(b.stores, b.store)
+	t.Cleanup(func() {
+		for _, s := range b.stores {
+			s.Close()
+		}
+	})
 	if s.rows == nil {
 		b.begin(b.session)
 	} else if err := b.store.Import(t.Context(), b.newSession(b.session), s.rows); err != nil {
@@ -90,6 +98,9 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 	}
 	b.engine = b.newEngine(b.agency)
 	t.Cleanup(func() {
+		if s.log == nil && !b.abandoned {
+			b.audit()
+		}
 		if b.server == nil || s.refusals {
 			return
 		}

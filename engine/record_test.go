@@ -98,6 +98,7 @@ var recordLines = lines{
 			if b.store, err = store.Open(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
+			b.stores = append(b.stores, b.store)
 			b.engine = b.newEngine(b.parse(twoAgents))
 			b.ok("A", "two")
 			equal(t, "B's input after a restart", heard(b.asked("B")[1]), []string{"user: m1", "assistant: B answers m1", "user: m2"})
@@ -341,7 +342,7 @@ func TestMalformedArgumentsAreNeverCarriedOut(t *testing.T) {
 func TestReplyThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	whole := `{"x":"some text","y":[1,2]}`
-	for k := range len(whole) + 1 {
+	for k := 0; k <= len(whole); k += 3 {
 		ran := 0
 		b := newBench(t, "agents:\n  A: {instructions: x, tools: [look]}\n", play{"A": inTurn(
 			llmtest.Response{Calls: []llmtest.Call{call("c", "look", whole[:k])}, Finish: "length"}, text("f"), text("g"),

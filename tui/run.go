@@ -126,7 +126,7 @@ func (o Options) signals() (<-chan os.Signal, func()) {
 // newModel makes the root with everything below it.
 func newModel(ctx context.Context, o Options, g *guard) *model {
 	m := &model{
-		ctx: ctx, backend: o.Backend, agency: o.Backend.Agency(), env: o.Env, guard: g, keys: keymap.Default(),
+		ctx: ctx, backend: o.Backend, agency: o.Backend.Agency(), env: o.Env, guard: g, keys: keymap.Default(), held: &held{},
 		theme: o.Theme, mouse: o.Mouse, focus: focusComposer, onHead: true,
 	}
 	m.look = newLook(m.styles(o.Theme != themeLight))
@@ -200,8 +200,8 @@ func runScreen(ctx context.Context, o Options, first opened, signals <-chan os.S
 	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, errStuck) {
-		return exit, err // the goroutine of the terminal still has the model
+	if errors.Is(err, errStuck) { // the goroutine of the terminal still has the model
+		return exit, errors.Join(err, m.held.get().Close())
 	}
 	exit.SessionID = m.session.Info().ID
 	return exit, errors.Join(err, leave(o, m.session, m.currentDraft(), exit))
