@@ -172,9 +172,6 @@ func (m *model) show(o opened) tea.Cmd {
 
 // openSession lets go of the session and opens another: id empty begins a new one.
 func (m *model) openSession(id string, open func(context.Context, Backend, string) (opened, error)) tea.Cmd {
-	if id != "" && m.session != nil && m.session.Info().ID == id && !m.busy() {
-		return nil
-	}
 	m.opening++
 	number, before, draft := m.opening, m.session, m.currentDraft()
 	m.say("opening the session")

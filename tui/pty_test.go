@@ -41,13 +41,26 @@ func (p panicky) AddInput(context.Context, string) error { panic("out of the blu
 func child(kind string) int {
 	s := newStage()
 	var b tui.Backend = s
-	if kind == "panic" {
+	switch kind {
+	case "panic":
 		b = panicky{s}
+	case "flood":
+		s.session.ID = "sessionid123"
+		go func() {
+			answer := s.turn("Guide", "Go.").answer()
+			for i := 0; ; i++ {
+				answer.add(fmt.Sprintf("%d words words %s\n\n", i, strings.Repeat("字", 25)))
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
 	}
 	exit, err := tui.Run(context.Background(), tui.Options{
-		Backend: b, Feed: s.feed, Env: os.Environ(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Backend: b, Feed: s.feed, SessionID: s.session.ID, Env: os.Environ(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, tui.ErrStuck) && s.closed == 1:
+		return 99
+	case err != nil:
 		fmt.Println("error:", err)
 		return 1
 	}
@@ -68,6 +81,7 @@ type terminal struct {
 	output bytes.Buffer
 	chunks chan []byte
 	log    string
+	stall  chan struct{} // closed when nothing is to be read any more
 }
 
 func onTerminal(t *testing.T, kind string, env ...string) *terminal {
@@ -100,7 +114,7 @@ func onTerminal(t *testing.T, kind string, env ...string) *terminal {
 		t.Fatal(err)
 	}
 	master = os.NewFile(uintptr(fd), "master")
-	tt := &terminal{T: t, master: master, fd: uintptr(fd), chunks: make(chan []byte, 1024), log: log.Name()}
+	tt := &terminal{T: t, master: master, fd: uintptr(fd), chunks: make(chan []byte, 1024), log: log.Name(), stall: make(chan struct{})}
 	tt.before = tt.mode()
 	tt.cmd = exec.CommandContext(t.Context(), os.Args[0])
 	tt.cmd.Env = append([]string{childVariable + "=" + kind, "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
@@ -112,6 +126,11 @@ func onTerminal(t *testing.T, kind string, env ...string) *terminal {
 	go func() {
 		defer close(tt.chunks)
 		for {
+			select {
+			case <-tt.stall:
+				return
+			default:
+			}
 			chunk := make([]byte, 4096)
 			n, err := master.Read(chunk)
 			if n > 0 {
@@ -263,6 +282,30 @@ func TestClosedTerminalEndsIt(t *testing.T) {
 	}
 	if code := tt.cmd.ProcessState.ExitCode(); code != 128+1 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestTerminalThatDoesNotRead has a terminal that takes nothing any more when the signal to end comes.
+func TestTerminalThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	tt := onTerminal(t, "flood")
+	tt.expect("words words")
+	close(tt.stall)
+	time.Sleep(time.Second) // what the device holds by itself is full by then
+	_ = tt.cmd.Process.Signal(syscall.SIGTERM)
+	ended := make(chan struct{})
+	go func() { _ = tt.cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		_ = tt.cmd.Process.Kill()
+		t.Fatal("it hangs")
+	}
+	if code := tt.cmd.ProcessState.ExitCode(); code != 99 {
+		t.Errorf("exit code %d", code)
+	}
+	if after := tt.mode(); after != tt.before {
+		t.Errorf("the terminal was\n%s\nand is\n%s", tt.before, after)
 	}
 }
 
