@@ -189,8 +189,11 @@ func rowText(m history.Message) string {
 		caller = "You"
 	}
 	end := ""
-	if m.Status == history.StatusInterrupted {
+	switch m.Status {
+	case history.StatusInterrupted:
 		end = " (interrupted)"
+	case history.StatusFailed:
+		end = " (" + strings.TrimSuffix("failed: "+m.Extra.Hint, ": ") + ")"
 	}
 	switch {
 	case m.Origin == history.OriginError:

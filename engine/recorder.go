@@ -296,7 +296,7 @@ func (rec *recorder) end() error {
 		case history.TypeReason:
 			kind = history.EventReasoningEnd
 		}
-		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content})
+		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Hint: o.row.Extra.Hint})
 	}
 	return nil
 }
