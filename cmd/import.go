@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -155,5 +157,10 @@ func checkImported(m *history.Message) error {
 	if m.Protocol == "" {
 		m.Protocol = history.ProtocolChatCompletions
 	}
+	maps.DeleteFunc(m.Extra.Wire, func(name string, _ json.RawMessage) bool { return !slices.Contains(importedWire, name) })
 	return nil
 }
+
+// importedWire are the fields of a reply that a server may be sent back from a file. One that no server knows would have every
+// later request of the session refused.
+var importedWire = []string{"extra_content", "reasoning_details", "reasoning_field"}
