@@ -50,6 +50,7 @@ type Engine struct {
 	options Options
 	roles   map[string]*role
 	pending pending
+	notices notices
 }
 
 // New prepares an agency to run. It fails when a tool that the agency names is not there.

@@ -18,6 +18,8 @@ type habits struct {
 	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
 	oneSystemFirst  bool
 	content         contentForm
+	// whole: the next answer comes in one piece, because the server lost track of a call that it streamed.
+	whole bool
 
 	// Of the Responses API.
 	noStore     bool
@@ -39,6 +41,7 @@ const (
 	triedOrder
 	triedContentOnce
 	triedContentTwice
+	triedWhole
 	triedStore
 	triedEncrypted
 	triedSummary
@@ -59,6 +62,7 @@ var (
 	reasoningWanted = matcher(`reasoning\w*\b.{0,80}must be passed back`, `missing .{0,20}reasoning_content`, `reasoning_content is (missing|required)`)
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
+	lostTrack       = matcher(`invalid diff: now finding less tool calls`)
 	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
 
 	// Names that the Responses API alone has.
@@ -88,6 +92,10 @@ func (h *habits) adapt(protocol history.Protocol, e *llm.Error, req llm.Request,
 	isRefusal := e.Kind == llm.KindRequest || e.Kind == llm.KindNotFound
 	if responses && isRefusal && e.Status != 0 && itemsRefused.MatchString(said) && sendsItems(req) && try(triedItems) {
 		h.noItems = true
+		return true
+	}
+	if !responses && e.Kind == llm.KindModelFault && lostTrack.MatchString(said) && try(triedWhole) {
+		h.whole = true
 		return true
 	}
 	if e.Kind != llm.KindRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
@@ -180,4 +188,18 @@ func sendsItems(req llm.Request) bool {
 		}
 	}
 	return false
+}
+
+// learned says what the user should know of the habits that have come since: settings that are left out from now on.
+func (h habits) learned(since habits, ref llm.Ref) []string {
+	var said []string
+	for _, setting := range []struct {
+		name        string
+		then, since bool
+	}{{"temperature", since.noTemperature, h.noTemperature}, {"top_p", since.noTopP, h.noTopP}} {
+		if setting.since && !setting.then {
+			said = append(said, ref.String()+" refuses the setting "+setting.name+": it is left out from now on, and the model uses its own default.")
+		}
+	}
+	return said
 }
