@@ -10,6 +10,7 @@ const starter = `# An agency: agents, and who may message or hand over to whom.
 #   bureau agency check FILE   finds mistakes, with line and column
 #   bureau agency show FILE    draws who may message whom
 #   bureau agency schema       prints a JSON Schema, for completion in an editor
+#   bureau test FILE           plays the rehearsals in %[8]s.test.yaml beside it; README.md shows how they are written
 name: %[1]s
 description: Answers questions with the help of a researcher and an editor
 
@@ -68,5 +69,5 @@ func New(name string) ([]byte, error) {
 	}
 	l := DefaultLimits
 	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs), nil
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name), nil
 }

@@ -141,6 +141,8 @@ var misnamed = map[string]string{
 	"manifesto": "shared_instructions", "settings": "model_settings", "max_tokens": "max_output_tokens",
 	"max_completion_tokens": "max_output_tokens", "entrypoints": "entry_points", "entry_point": "entry_points",
 	"path": "file", "name": "tool", "params": "parameters",
+	"message": "say", "input": "say", "agent": "to", "recipient": "to", "expected": "expect", "assert": "expect",
+	"messages": "turns", "steps": "turns", "tests": "rehearsals", "timeout": "limit", "now": "clock", "includes": "contains",
 }
 
 // object reads a mapping with known keys; others are faults and left out.

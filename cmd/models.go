@@ -41,6 +41,8 @@ type models struct {
 	pace float64
 	// record, where it is set, gets all traffic with servers.
 	record io.Writer
+	// cassette, where it is set, stands in for every server: none is reached, and no key is needed.
+	cassette http.RoundTripper
 
 	mu       sync.Mutex
 	made     map[string]llm.Model
@@ -227,6 +229,10 @@ func (m *models) connection(ref llm.Ref) (openai.Config, error) {
 	connection := openai.Config{
 		Ref: ref, Provider: p, API: cmp.Or(c.Models[ref.Model].API, c.API), Key: func() string { return m.key(p) },
 		Timeouts: timeouts, Window: window,
+	}
+	if m.cassette != nil {
+		connection.Transport, connection.Key, connection.Provider.NeedsKey = m.cassette, nil, false
+		connection.API = cmp.Or(script.Protocol(m.cassette), connection.API)
 	}
 	if m.record != nil {
 		connection.Transport = script.Record(m.record, openai.NewTransport(p, timeouts))

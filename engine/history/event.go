@@ -109,8 +109,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		w.MessageID = strconv.FormatInt(e.MessageID, 10)
 	}
 	switch e.Type {
-	case EventTextStart, EventReasoningStart, EventCallStart:
+	case EventTextStart, EventCallStart:
 		w.Role, w.Origin = string(e.Role), e.Origin
+	case EventReasoningStart:
+		w.Role = "reasoning"
+	case EventSubagentStarted:
+		w.Name = e.Agent
 	case EventTextEnd, EventReasoningEnd, EventCallEnd:
 		w.Status = e.Status
 	case EventTextContent, EventReasoningContent, EventCallArgs:
