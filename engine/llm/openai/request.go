@@ -74,7 +74,7 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 		if dialect.MaxCompletionTokens != h.otherLimitName {
 			out.MaxCompletionTokens = settings.MaxOutputTokens
 		} else {
-			out.MaxTokens = settings.MaxOutputTokens
+			e.set("max_tokens", settings.MaxOutputTokens) // the old name is what many servers know
 		}
 	}
 	out.ReasoningEffort = settings.ReasoningEffort
