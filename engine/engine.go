@@ -55,6 +55,7 @@ type Engine struct {
 	options  Options
 	roles    map[string]*role
 	pending  pending
+	notices  notices
 	live     liveRuns
 	sessions sessionBudgets
 }

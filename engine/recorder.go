@@ -220,20 +220,26 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 		rec.reasoning = rec.begin(history.Message{Type: history.TypeReason}, history.EventReasoningStart)
 		rec.add(rec.reasoning, history.EventReasoningContent, reply.Reasoning)
 	}
+	wire := reply.Wire // stands on the first row that is no call
+	if call, ok := rec.run.writtenCall(rec.model.Ref(), reply); ok && rec.words != nil {
+		rec.replaceWords(call)
+	}
 	for _, o := range rec.open {
 		m := &o.row
-		m.Status = history.StatusCompleted
+		if m.Status == history.StatusStreaming {
+			m.Status = history.StatusCompleted
+		}
 		if m.Type == history.TypeCall {
 			o.settleArguments()
 			s.calls = append(s.calls, m)
 		} else {
-			m.Extra.Wire = reply.Wire
+			m.Extra.Wire, wire = wire, nil
 			m.Content = reply.Text // what a server said as words may turn out to be reasoning in the end
 			if o == rec.reasoning {
 				m.Content = reply.Reasoning
 			}
 		}
-		if o == rec.words {
+		if o == rec.words && m.Status == history.StatusCompleted {
 			s.text = m.Content
 			rec.run.note(m.Content)
 		}
@@ -245,6 +251,9 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 				o.row.Extra.WireID = call.ID
 			}
 		}
+	}
+	if rec.err != nil {
+		return said{}, rec.err
 	}
 	return s, rec.end()
 }
@@ -288,7 +297,7 @@ func (rec *recorder) end() error {
 		case history.TypeReason:
 			kind = history.EventReasoningEnd
 		}
-		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content})
+		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Hint: o.row.Extra.Hint})
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (m *meter) count(model string, answer func(*llmtest.Request) llmtest.Respon
 
 // Totals are what the server counted, over a tree of three levels in which each agent's model has its own price, with a
 // request that failed, a reply that was empty, a stream that the user cut off, and a restart.
-func TestTotalsAreTheServersOwnCount(t *testing.T) {
+func TestTotalsAtThePriceOfEachModel(t *testing.T) {
 	t.Parallel()
 	cached, dearer := 0.1, 9.0
 	m := &meter{prices: price.Table{
