@@ -29,7 +29,7 @@ const (
 )
 
 func TestConformance(t *testing.T) {
-	for _, table := range []lines{flowLines, sendLines, delegationLines, handoffLines, reminderLines, recordLines, turnLines, streamLines} {
+	for _, table := range []lines{flowLines, sendLines, delegationLines, handoffLines, reminderLines, recordLines, turnLines, streamLines, usageLines} {
 		names := slices.Clone(table.more)
 		for n := 1; n <= table.last; n++ {
 			names = append(names, fmt.Sprintf("%s%02d", table.letter, n))

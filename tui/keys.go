@@ -190,7 +190,9 @@ func (m *model) composerKey(msg tea.KeyPressMsg) tea.Cmd {
 	case empty && key.Matches(msg, m.keys.Composer.Earlier):
 		if waiting, ok := m.queue.takeNewest(); ok {
 			words := waiting.Text
-			if waiting.Recipient != "" {
+			if waiting.Caller != "" {
+				m.tellPair(&thread.Run{From: waiting.Caller, To: waiting.Recipient})
+			} else if waiting.Recipient != "" {
 				words = "@" + waiting.Recipient + " " + words
 			}
 			m.composer.SetValue(words)
