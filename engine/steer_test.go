@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,22 +55,17 @@ func TestSteer(t *testing.T) {
 	})
 	t.Run("while the last answer comes", func(t *testing.T) {
 		t.Parallel()
-		gate := make(chan struct{})
-		b := newBench(t, agentsOf("A"), play{"A": inTurn(llmtest.Response{Text: "one", Gate: gate}, text("two"))})
-		b.mu.Lock()
-		b.watching = append(b.watching, func(e history.Event) bool {
-			if e.Type != history.EventTextEnd || e.Role != history.RoleUser {
-				return false
-			}
-			go func() {
+		var b *bench
+		replies := inTurn(text("one"), text("two"))
+		var once sync.Once
+		b = newBench(t, agentsOf("A"), play{"A": func(r *llmtest.Request) llmtest.Response {
+			once.Do(func() {
 				if err := b.engine.Steer(b.session, "wait"); err != nil {
 					t.Error(err)
 				}
-				close(gate)
-			}()
-			return true
-		})
-		b.mu.Unlock()
+			})
+			return replies(r)
+		}})
 		if result := b.ok("A", "hi"); result.Text != "two" {
 			t.Errorf("answered %q", result.Text)
 		}
