@@ -53,6 +53,12 @@ type Origin string
 const (
 	OriginRecipientReminder Origin = "recipient_reminder"
 	OriginHandoffReminder   Origin = "handoff_reminder"
+	// OriginInputGuardrailMessage marks the answer of a guardrail to a message that it refused, OriginInputGuardrailError what the agent
+	// is told where that ended the run.
+	OriginInputGuardrailMessage Origin = "input_guardrail_message"
+	OriginInputGuardrailError   Origin = "input_guardrail_error"
+	// OriginOutputGuardrailError marks what an agent is told of an answer that was refused.
+	OriginOutputGuardrailError Origin = "output_guardrail_error"
 	// OriginError marks the failed row that tells why a run ended without an answer.
 	OriginError Origin = "error"
 )
@@ -107,6 +113,8 @@ type Extra struct {
 	Code string `json:"code,omitempty"`
 	// Hint says what can be done about a failed row.
 	Hint string `json:"hint,omitempty"`
+	// Citations are the sources that a server named for the text.
+	Citations []Citation `json:"citations,omitempty"`
 	// Imported names the program that a row was imported from.
 	Imported string `json:"imported,omitempty"`
 }
@@ -114,7 +122,16 @@ type Extra struct {
 // IsZero tells whether nothing is set, so that the column stays NULL.
 func (e Extra) IsZero() bool {
 	return e.RawArguments == "" && e.ArgumentsError == "" && e.RawName == "" && e.WireID == "" && len(e.Wire) == 0 &&
-		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && e.Imported == ""
+		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && e.Imported == "" && len(e.Citations) == 0
+}
+
+// Citation is a source of a text. Start and End bound the part of the text that it stands for, as the server counts; both are 0
+// where it does not say.
+type Citation struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Start int    `json:"start,omitempty"`
+	End   int    `json:"end,omitempty"`
 }
 
 // Thread returns the conversation that the row belongs to.

@@ -16,6 +16,7 @@ type habits struct {
 	noStreamOptions bool
 	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
 	oneSystemFirst  bool
+	formatInWords   bool
 	content         contentForm
 }
 
@@ -31,6 +32,7 @@ const (
 	triedOrder
 	triedContentOnce
 	triedContentTwice
+	triedFormat
 )
 
 var (
@@ -44,6 +46,7 @@ var (
 	orderRefused = matcher(`roles must alternate`, `system message must be (at|in) the beginning`, `system message must be first`,
 		`only the first message can (be|have) .{0,10}system`, `after the optional system message`, `multiple system messages`)
 	reasoningWanted = matcher(`reasoning\w*\b.{0,80}must be passed back`, `missing .{0,20}reasoning_content`, `reasoning_content is (missing|required)`)
+	formatRefused   = matcher(`response_?format`, `response.{0,3}mime.?type`, `json.?schema`, `json.?mode`, `structured.?output`, `\bgrammar\b`)
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
 	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
@@ -69,6 +72,8 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 	namesLimit := strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_tokens")
 	refusesSetting := unsupported.MatchString(said) && !outOfRange.MatchString(said)
 	switch {
+	case s.Format != nil && !h.formatInWords && formatRefused.MatchString(said) && try(triedFormat):
+		h.formatInWords = true
 	case reasoningWanted.MatchString(said):
 		if !try(triedReasoning) {
 			return false

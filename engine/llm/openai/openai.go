@@ -96,6 +96,7 @@ func (m *Model) once(parent context.Context, req llm.Request, h habits, on func(
 	reply := a.accumulator.Reply()
 	if err == nil {
 		reply, err = a.finish(reply)
+		reply.Citations = a.sources
 	}
 	if err != nil {
 		reply.Calls = nil
@@ -151,6 +152,7 @@ type answer struct {
 	chosen, begun bool
 	// details of the reasoning, to be sent back as they came.
 	details details
+	sources sources
 	field   string // that the reasoning comes in
 }
 
@@ -193,6 +195,7 @@ func (a *answer) take(c *chunk, raw []byte) error {
 		return nil
 	}
 	a.chosen = a.chosen || len(c.Choices) > 0
+	a.sources.addURLs(c.Citations)
 	for i := range c.Choices {
 		a.takeChoice(&c.Choices[i])
 	}
@@ -230,6 +233,7 @@ func (a *answer) takeChoice(c *choice) {
 }
 
 func (a *answer) takeDelta(d *delta) {
+	a.sources.add(d.Annotations)
 	a.takeReasoning(d)
 	a.accumulator.Text(d.Content.text)
 	a.accumulator.Text(d.Refusal.text)

@@ -44,7 +44,15 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 	out := goopenai.ChatCompletionRequest{Model: placeholder, Stop: req.Settings.Stop, Seed: req.Settings.Seed}
 	e := edits{fields: map[string]json.RawMessage{}, messages: map[int]messageEdits{}}
 	e.set("model", m.ref.Model)
-	for i, message := range dialect.shape(req.Messages) {
+	messages := req.Messages
+	if format := req.Settings.Format; format != nil {
+		if h.formatInWords || dialect.FormatOrTools && len(req.Tools) > 0 {
+			messages = askInWords(messages, *format)
+		} else {
+			e.set("response_format", responseFormat(*format))
+		}
+	}
+	for i, message := range dialect.shape(messages) {
 		wire, edit := m.message(message, h)
 		out.Messages = append(out.Messages, wire)
 		if edit.fields != nil || edit.calls != nil {
