@@ -108,7 +108,7 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 // parse reads an agency from a YAML text that holds all but its name.
 func (b *bench) parse(yaml string) *agencies.Agency {
 	b.t.Helper()
-	agency, err := agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: b.registry.Names()})
+	agency, err := agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: append(b.registry.Names(), engine.ToolNames()...), Providers: []string{"strict"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

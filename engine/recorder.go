@@ -234,6 +234,7 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 			}
 		}
 		if o == rec.words {
+			m.Extra.Citations = reply.Citations
 			s.text = m.Content
 			rec.run.note(m.Content)
 		}
@@ -288,7 +289,7 @@ func (rec *recorder) end() error {
 		case history.TypeReason:
 			kind = history.EventReasoningEnd
 		}
-		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content})
+		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Citations: o.row.Extra.Citations})
 	}
 	return nil
 }
