@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,33 @@ import (
 	"bureau/engine/tool"
 	"bureau/store"
 )
+
+// emptyDatabase is the file that every test begins with: making its tables takes longer than most tests.
+var emptyDatabase []byte
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "engine")
+	if err == nil {
+		emptyDatabase, err = newDatabase(filepath.Join(dir, "empty.db"))
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func newDatabase(path string) ([]byte, error) {
+	s, err := store.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
 
 // play says what an agent's model answers to a request. The model of an agent is called by the agent's name.
 type play map[string]func(*llmtest.Request) llmtest.Response
@@ -46,6 +75,7 @@ type bench struct {
 	agency   *agencies.Agency
 	registry *tool.Registry
 	store    *store.Store
+	stores   []*store.Store // all that a test has opened
 	server   *llmtest.Server
 	engine   *engine.Engine
 	session  string
@@ -80,11 +110,20 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 	}
 	b.agency = b.parse(yaml)
 	var err error
-	b.store, err = store.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, emptyDatabase, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.store, err = store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.store.Close() })
+	b.stores = append(b.stores, b.store)
+	t.Cleanup(func() {
+		for _, s := range b.stores {
+			s.Close()
+		}
+	})
 	if s.rows == nil {
 		b.begin(b.session)
 	} else if err := b.store.Import(t.Context(), b.newSession(b.session), s.rows); err != nil {

@@ -98,6 +98,7 @@ var recordLines = lines{
 			if b.store, err = store.Open(t.Context(), path); err != nil {
 				t.Fatal(err)
 			}
+			b.stores = append(b.stores, b.store)
 			b.engine = b.newEngine(b.parse(twoAgents))
 			b.ok("A", "two")
 			equal(t, "B's input after a restart", heard(b.asked("B")[1]), []string{"user: m1", "assistant: B answers m1", "user: m2"})

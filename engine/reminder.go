@@ -46,7 +46,7 @@ func (t *turn) recipientReminder(ctx context.Context, to *role) (string, error) 
 }
 
 // lastUserCall returns, newest first, the rows of the user thread from its newest back to the last message of the user, and
-// before that those of its run and reminders of control. Empty where the user has said nothing.
+// those before it that belong to it: further messages of its run, and reminders of control. Empty where the user has said nothing.
 func (t *turn) lastUserCall(ctx context.Context) ([]history.Message, error) {
 	var rows []history.Message
 	run, found := "", false
@@ -54,7 +54,7 @@ func (t *turn) lastUserCall(ctx context.Context) ([]history.Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the session: %w", err)
 		}
-		if found && row.RunID != run && !isControl(row) {
+		if found && !isControl(row) && (row.RunID != run || row.Role != history.RoleUser) {
 			return rows, nil
 		}
 		rows = append(rows, row)

@@ -220,7 +220,7 @@ func TestRowsOnDiskFollowTheStream(t *testing.T) {
 			m := &scripted{answer: func(_ context.Context, _ int, _ llm.Request, on func(llm.Delta)) (llm.Reply, error) {
 				var sofar []said
 				whole := ""
-				for i := range 200 {
+				for i := range 80 {
 					piece := fmt.Sprintf("word %d é ", i)
 					whole += piece
 					on(llm.Delta{Text: piece})

@@ -237,7 +237,7 @@ var streamLines = lines{
 			}
 		},
 		"V18": func(t *testing.T) { // wherever it is stopped, the next turn works
-			for n := range 14 {
+			for n := range 7 {
 				b := newBench(t, lookers, play{
 					"A": func(r *llmtest.Request) llmtest.Response {
 						if r.Last != "go on" && len(r.Results()) == 0 {
@@ -251,7 +251,7 @@ var streamLines = lines{
 				seen := 0
 				b.mu.Lock()
 				b.watching = append(b.watching, func(history.Event) bool {
-					if seen++; seen > 2*n {
+					if seen++; seen > 4*n {
 						close(stop)
 						return true
 					}

@@ -60,7 +60,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 			sc.idle()
 			sc.press("f2", "ctrl+o", "tab", "up", "enter", "up", "enter", "up", "enter", "up", "enter", "tab", "z", "up", "enter", "esc", "esc")
 			sc.press("\x10", "esc", "\x14", "esc")
-			raw := own.ReplaceAllString(sc.raw.raw.String(), "")
+			raw := own.ReplaceAllString(sc.written(), "")
 			for _, bad := range []string{"\x1b]52", "\x1b]8;;http://x\x07", "\x1bP+q", "\x1b_G", "\u009b", "\u009d", "\x9b31m", "\a", "\u202e", "\u200b", "\x1b]0;title"} {
 				if strings.Contains(raw, bad) {
 					at := strings.Index(raw, bad)
@@ -114,7 +114,7 @@ func TestInterrupt(t *testing.T) {
 		if err := <-sc.errs; err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(sc.raw.raw.String(), "bureau --session sessionid123") {
+		if !strings.Contains(sc.written(), "bureau --session sessionid123") {
 			t.Error("nothing says how to go on")
 		}
 		if s.closed != 1 {
@@ -276,7 +276,7 @@ func TestSignals(t *testing.T) {
 			if s.draft.Text != "a draft" || s.closed != 1 {
 				t.Errorf("draft %q, closed %d times", s.draft.Text, s.closed)
 			}
-			if raw := sc.raw.raw.String(); !strings.Contains(raw, "\x1b[?1049l") {
+			if raw := sc.written(); !strings.Contains(raw, "\x1b[?1049l") {
 				t.Error("the screen before is not back")
 			}
 		})
@@ -380,10 +380,10 @@ func TestNothingMovesAtRest(t *testing.T) {
 		finishedTurn(s)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		before := sc.raw.raw.Len()
+		before := len(sc.written())
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if n := sc.raw.raw.Len() - before; n != 0 {
+		if n := len(sc.written()) - before; n != 0 {
 			t.Errorf("%d bytes were written while nothing happened", n)
 		}
 	})

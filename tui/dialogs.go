@@ -169,7 +169,10 @@ func (m *model) handleResult(r overlay.Result) tea.Cmd {
 	case overlay.Query:
 		return m.querySessions(r.Text)
 	case overlay.Open:
-		if m.busy() && r.ID != m.session.Info().ID {
+		if r.ID == m.session.Info().ID {
+			return nil
+		}
+		if m.busy() {
 			m.wanted = r.ID
 			m.overlays.Push(overlay.NewConfirm(openID, "A turn is under way", "Stop it, and open another session?", true))
 			return nil

@@ -44,6 +44,7 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 	for _, key := range begun { // a run that has ended within the frame counts too
 		m.panes[m.paneOf(key)].auto = true
 	}
+	m.showWorking()
 	cmds = append(cmds, m.reread(m.data.Gaps()))
 	return tea.Batch(cmds...)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"bureau/tui/markdown"
 	"bureau/tui/style"
 	"bureau/tui/text"
@@ -32,6 +34,9 @@ func (l *look) restyle(s *style.Styles) {
 	l.markdown = markdown.New(s)
 	l.theme++
 }
+
+// bar is the style of the status line. It brings its own foreground, as its background is not the terminal's.
+func (l *look) bar() lipgloss.Style { return l.StatusBar.Foreground(l.Dim.GetForeground()) }
 
 // name draws an agent's name in its colour; the empty one is the user.
 func (l *look) name(agent string) string {

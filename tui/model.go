@@ -26,6 +26,7 @@ type model struct {
 	look    *look
 
 	// What is shown: the open session, what is known of it, and its conversations.
+	held    *held
 	first   tea.Cmd // what is to be read beside the first frame
 	session Session
 	data    *thread.Session

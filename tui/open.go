@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -128,9 +129,28 @@ func fetch(ctx context.Context, s Session, key history.Thread, before int64, lim
 	return f, err
 }
 
+// held is the session that is open, for whoever must close it when the terminal has come to a standstill.
+type held struct {
+	mu      sync.Mutex
+	session Session
+}
+
+func (h *held) set(s Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.session = s
+}
+
+func (h *held) get() Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.session
+}
+
 // show puts a session on the screen.
 func (m *model) show(o opened) tea.Cmd {
 	m.session = o.session
+	m.held.set(o.session)
 	m.data = thread.New(m.agency.sends())
 	m.data.LoadConversations(o.conversations)
 	m.data.Load(history.UserThread, o.user.rows, o.user.more)
@@ -152,9 +172,6 @@ func (m *model) show(o opened) tea.Cmd {
 
 // openSession lets go of the session and opens another: id empty begins a new one.
 func (m *model) openSession(id string, open func(context.Context, Backend, string) (opened, error)) tea.Cmd {
-	if id != "" && m.session != nil && m.session.Info().ID == id && !m.busy() {
-		return nil
-	}
 	m.opening++
 	number, before, draft := m.opening, m.session, m.currentDraft()
 	m.say("opening the session")

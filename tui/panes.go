@@ -4,6 +4,8 @@ import (
 	"image"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"bureau/engine/history"
 	"bureau/tui/style"
 	"bureau/tui/text"
@@ -109,12 +111,20 @@ func (m *model) drawPanes() []string {
 	return rows
 }
 
+// paneLine is the style of a pane's lines: that of the focus, else of the agent that works there.
+func (m *model) paneLine(p *pane, active bool) lipgloss.Style {
+	if active {
+		return m.look.BorderFocus
+	}
+	if run := p.data.Current(); run != nil && run.Working() {
+		return m.look.Agent(run.To).Bold(false)
+	}
+	return m.look.Border
+}
+
 // paneHeader draws who talks to whom, about what, and how far it is, into a line.
 func (m *model) paneHeader(p *pane, l PaneLayout, active bool) string {
-	line := m.look.Border
-	if active {
-		line = m.look.BorderFocus
-	}
+	line := m.paneLine(p, active)
 	w := l.Header.Dx()
 	lead := style.SymbolRule + " "
 	switch {
@@ -168,11 +178,7 @@ func (m *model) paneBody(p *pane, l PaneLayout, active bool) []string {
 	}
 	edge, width := "", l.Body.Dx()
 	if m.layout.Wide {
-		line := m.look.Border
-		if active {
-			line = m.look.BorderFocus
-		}
-		edge, width = line.Render(style.SymbolLine), width-1
+		edge, width = m.paneLine(p, active).Render(style.SymbolLine), width-1
 	}
 	var rows []string
 	if l.Expanded {

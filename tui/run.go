@@ -126,7 +126,7 @@ func (o Options) signals() (<-chan os.Signal, func()) {
 // newModel makes the root with everything below it.
 func newModel(ctx context.Context, o Options, g *guard) *model {
 	m := &model{
-		ctx: ctx, backend: o.Backend, agency: o.Backend.Agency(), env: o.Env, guard: g, keys: keymap.Default(),
+		ctx: ctx, backend: o.Backend, agency: o.Backend.Agency(), env: o.Env, guard: g, keys: keymap.Default(), held: &held{},
 		theme: o.Theme, mouse: o.Mouse, focus: focusComposer, onHead: true,
 	}
 	m.look = newLook(m.styles(o.Theme != themeLight))
@@ -200,14 +200,16 @@ func runScreen(ctx context.Context, o Options, first opened, signals <-chan os.S
 	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, errStuck) {
-		return exit, err // the goroutine of the terminal still has the model
+	if errors.Is(err, ErrStuck) { // the goroutine of the terminal still has the model
+		return exit, errors.Join(err, m.held.get().Close())
 	}
 	exit.SessionID = m.session.Info().ID
 	return exit, errors.Join(err, leave(o, m.session, m.currentDraft(), exit))
 }
 
-var errStuck = errors.New("the terminal does not take output any more")
+// ErrStuck tells that the terminal was given up because it took no output any more. Whoever gets it writes nothing to the
+// terminal either: that would wait as well.
+var ErrStuck = errors.New("the terminal does not take output any more")
 
 // terminalState is the mode that the terminal is in; nil where the input is none.
 func terminalState(input io.Reader) *term.State {
@@ -224,7 +226,7 @@ func abandon(input io.Reader, state *term.State) error {
 	if file, ok := input.(interface{ Fd() uintptr }); ok && state != nil {
 		_ = term.Restore(file.Fd(), state)
 	}
-	return errStuck
+	return ErrStuck
 }
 
 // leave saves the draft, closes the session, and says how to open it again.

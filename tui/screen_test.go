@@ -93,7 +93,7 @@ func play(t *testing.T, w, h int, s *stage, id string, test func(*screen)) {
 			sc.idle()
 			cancel()
 			time.Sleep(time.Minute) // what waits for a time ends with it
-			_ = sc.term.Close()
+			_ = sc.term.InputPipe().(io.Closer).Close()
 			<-drained
 		}()
 		sc.idle()
@@ -127,11 +127,20 @@ var codes = map[string]string{
 
 // frame is what is on the screen, without the spaces at the ends of rows.
 func (sc *screen) frame() string {
+	sc.raw.mu.Lock()
+	defer sc.raw.mu.Unlock()
 	rows := strings.Split(sc.term.String(), "\n")
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \r")
 	}
 	return strings.Join(rows, "\n") + "\n"
+}
+
+// written is what the terminal was told so far.
+func (sc *screen) written() string {
+	sc.raw.mu.Lock()
+	defer sc.raw.mu.Unlock()
+	return sc.raw.raw.String()
 }
 
 func (sc *screen) has(want ...string) {

@@ -64,7 +64,7 @@ type part struct {
 
 // drawStatus draws the status line: where one is at the left, what goes on at the right.
 func (m *model) drawStatus(w int) string {
-	bar := m.look.StatusBar
+	bar := m.look.bar()
 	right := m.statusRight(w)
 	margin := strings.Repeat(" ", max(m.margin(), 1))
 	room := w - 1 - len(margin)
@@ -99,9 +99,8 @@ func (m *model) drawStatus(w int) string {
 }
 
 func (m *model) statusParts() []part {
-	bar, strong := m.look.StatusBar, m.look.StatusStrong
-	dim := bar.Foreground(m.look.Dim.GetForeground())
-	parts := []part{{3, strong.Render(text.Cut(text.Line(m.agency.Name), 24))}}
+	bar := m.look.bar()
+	parts := []part{{3, bar.Bold(true).Render(text.Cut(text.Line(m.agency.Name), 24))}}
 	if m.recipient != "" {
 		parts = append(parts, part{1, m.look.Agent(m.recipient).Inherit(bar).Render(text.Cut(text.Line(m.recipient), 24))})
 	}
@@ -113,17 +112,17 @@ func (m *model) statusParts() []part {
 			parts = append(parts, part{4, bar.Render(text.Cut(text.Line(info.Ref), 40))})
 			if info.Window > 0 && m.window > 0 {
 				share := fmt.Sprintf("ctx %d%%", m.window*100/int64(info.Window))
-				parts = append(parts, part{5, dim.Render(share + " of " + text.Tokens(int64(info.Window)))})
+				parts = append(parts, part{5, bar.Render(share + " of " + text.Tokens(int64(info.Window)))})
 			} else if m.window > 0 {
-				parts = append(parts, part{5, dim.Render("ctx " + text.Tokens(m.window))})
+				parts = append(parts, part{5, bar.Render("ctx " + text.Tokens(m.window))})
 			}
 		}
 	}
 	if n := m.total.Tokens(); n > 0 {
-		parts = append(parts, part{6, dim.Render(text.Tokens(n) + " tok")})
+		parts = append(parts, part{6, bar.Render(text.Tokens(n) + " tok")})
 	}
 	if m.total.Cost != nil && *m.total.Cost > 0 {
-		parts = append(parts, part{7, dim.Render(money(*m.total.Cost))})
+		parts = append(parts, part{7, bar.Render(money(*m.total.Cost))})
 	}
 	return parts
 }
@@ -138,7 +137,7 @@ func money(dollars float64) string {
 
 // statusRight is what goes on: a word to the user, what the agents are doing, or the keys that are worth a hint.
 func (m *model) statusRight(w int) string {
-	bar := m.look.StatusBar
+	bar := m.look.bar()
 	if m.notice.text != "" && !m.noticeInQueue() {
 		return m.noticeStyle().Inherit(bar).Render(m.notice.text)
 	}
@@ -150,15 +149,14 @@ func (m *model) statusRight(w int) string {
 	if w < 60 {
 		return ""
 	}
-	dim := bar.Foreground(m.look.Dim.GetForeground())
 	if m.focus == focusComposer {
-		return dim.Render(m.keys.Global.Help.Help().Key + " help")
+		return bar.Render(m.keys.Global.Help.Help().Key + " help")
 	}
 	var hints []string
 	for _, h := range m.threadHints() {
 		hints = append(hints, h.label()+" "+h.does)
 	}
-	return dim.Render(join(hints, w/2))
+	return bar.Render(join(hints, w/2))
 }
 
 // activity says who is doing what.
@@ -189,8 +187,17 @@ func (m *model) activity() string {
 	return words
 }
 
-// doing says what a run is doing.
+// doing says what a run is doing. One that asked others waits for them, whatever its call is named.
 func (m *model) doing(run *thread.Run) string {
+	var asked []string
+	for _, other := range m.data.Working() {
+		if other.ParentID == run.ID {
+			asked = append(asked, text.Line(other.To))
+		}
+	}
+	if len(asked) > 0 {
+		return "waits for " + text.Cut(strings.Join(asked, " and "), 32)
+	}
 	switch run.Doing {
 	case thread.Thinking:
 		return "thinks"

@@ -1,0 +1,23 @@
+// Reads events, a JSON object a line, and holds each against the schemas of the AG-UI protocol. Prints what does not fit.
+const { readFileSync } = require("node:fs");
+const { EventSchemas } = require("@ag-ui/core/schemas");
+
+// Where Bureau departs from the protocol, knowingly: usage is one object for a run with all below it, where the protocol has a
+// list with an entry for each model; a nested run has its agent as agent, not as name; what an agent thinks has no role.
+function asProtocol(event) {
+  const { usage, ...rest } = event;
+  if (event.type === "SUBAGENT_STARTED") rest.name ??= event.agent;
+  if (event.type === "REASONING_MESSAGE_START") rest.role = "reasoning";
+  return rest;
+}
+
+let checked = 0;
+for (const line of readFileSync(0, "utf8").split("\n").filter(Boolean)) {
+  const result = EventSchemas.safeParse(asProtocol(JSON.parse(line)));
+  if (!result.success) {
+    console.error(line, JSON.stringify(result.error.issues));
+    process.exitCode = 1;
+  }
+  checked++;
+}
+console.log(checked);
