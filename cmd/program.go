@@ -125,12 +125,16 @@ func registry(root *os.Root) *tool.Registry {
 
 // newEngine joins the parts to run an agency. The returned function lets go of the folder.
 func (p *program) newEngine(agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event)) (*engine.Engine, func(), error) {
+	if err := p.checkTrust(agency); err != nil {
+		return nil, nil, err
+	}
 	root, err := os.OpenRoot(p.folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the working folder cannot be opened: %w", err)
 	}
 	e, err := engine.New(engine.Options{
 		Agency: agency, Log: s, Tools: registry(root).Pick, Publish: publish, Price: m.price,
+		MayRunCommands: p.trusts(agency), Folder: p.folder,
 		Model: func(ctx context.Context, agent agencies.Agent) (llm.Model, error) { return m.forAgent(ctx, agent) },
 	})
 	if err != nil {

@@ -207,8 +207,20 @@ func rowText(m history.Message) string {
 	case m.Role == history.RoleSystem:
 		return fmt.Sprintf("Note to %s: %s", m.Agent, m.Content)
 	default:
-		return fmt.Sprintf("%s:\n%s%s", m.Agent, m.Content, end)
+		return fmt.Sprintf("%s:\n%s%s%s", m.Agent, m.Content, end, sourcesOf(m))
 	}
+}
+
+// sourcesOf lists what a server named as the sources of a text, below it.
+func sourcesOf(m history.Message) string {
+	if len(m.Extra.Citations) == 0 {
+		return ""
+	}
+	lines := "\n\nSources:"
+	for i, c := range m.Extra.Citations {
+		lines += fmt.Sprintf("\n[%d] %s", i+1, strings.TrimSpace(text.Line(c.Title)+" "+c.URL))
+	}
+	return lines
 }
 
 func newSessionExportCommand(p *program) *cobra.Command {

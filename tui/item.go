@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"bureau/engine/history"
@@ -139,6 +140,9 @@ func (e *entry) answer(w int) []string {
 	}
 	e.doc.Set(e.Text()) // it makes safe what it is given
 	rows := append([]string(nil), e.doc.Rows(w)...)
+	for i, c := range e.Citations {
+		rows = append(rows, e.wrapped(fmt.Sprintf("[%d] ", i+1), e.look.Faint, strings.TrimSpace(text.Line(c.Title)+" "+text.Line(c.URL)), w)...)
+	}
 	switch e.State() {
 	case thread.Interrupted:
 		rows = append(rows, e.look.Warning.Render(style.SymbolStopped+" interrupted"))
