@@ -269,7 +269,7 @@ func TestCancelReachesEveryDescendant(t *testing.T) {
 	}()
 	_, err := b.stopped("A", "hi", stop)
 	before := started.Load()
-	for deadline := time.Now().Add(time.Second); b.server.Open() > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); b.server.Open() > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if open := b.server.Open(); open > 0 {

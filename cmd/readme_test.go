@@ -1,0 +1,201 @@
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bureau/tui/keymap"
+)
+
+func readReadme(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+func TestReadmeFilesAreSound(t *testing.T) {
+	t.Parallel()
+	agencies, configurations := 0, 0
+	for _, block := range yamlBlock.FindAllStringSubmatch(readReadme(t), -1) {
+		u := newUser(t, map[string]string{"agency.yaml": block[1]})
+		if strings.Contains(block[1], "\nagents:") {
+			agencies++
+			if _, errOut, code := u.run("agency", "check", "agency.yaml"); code != 0 {
+				t.Errorf("an agency of the README has faults:\n%s", errOut)
+			}
+			continue
+		}
+		configurations++
+		u.env = append(u.env, "BUREAU_CONFIG="+filepath.Join(u.folder, "agency.yaml"))
+		if _, errOut, code := u.run("agency", "list"); code != 0 {
+			t.Errorf("the configuration of the README has faults:\n%s", errOut)
+		}
+	}
+	if agencies < 2 || configurations != 1 {
+		t.Errorf("the README has %d agencies and %d configurations", agencies, configurations)
+	}
+}
+
+func TestReadmeKeys(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- keys: made from the key map -->\n", "<!-- /keys -->"
+	readme := readReadme(t)
+	before, rest, ok := strings.Cut(readme, begin)
+	table, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("the README has no place for the keys")
+	}
+	want := "\n" + keymap.Default().Markdown() + "\n"
+	if table == want {
+		return
+	}
+	if !*update {
+		t.Fatal("the keys of the README are not those of the key map; go test ./cmd -run Readme -update writes them")
+	}
+	if err := os.WriteFile("../README.md", []byte(before+begin+want+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var localLink = regexp.MustCompile(`!?\[[^\]]*\]\(([^)#:]+)\)`)
+
+func TestReadmeLinks(t *testing.T) {
+	t.Parallel()
+	pictures := 0
+	for _, link := range localLink.FindAllStringSubmatch(readReadme(t), -1) {
+		if strings.HasPrefix(link[0], "!") {
+			pictures++
+		}
+		if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(link[1]))); err != nil {
+			t.Errorf("%s leads nowhere: %v", link[0], err)
+		}
+	}
+	if pictures == 0 {
+		t.Error("the README shows no picture")
+	}
+}
+
+// manual is the help of the program's commands, read from the program itself.
+type manual struct {
+	u      *user
+	readme string
+	pages  map[string]string
+}
+
+var helpCommand = regexp.MustCompile(`(?m)^  ([a-z]+) `)
+
+// page returns the help of a command, "" where there is none of that name, and the commands below it.
+func (m *manual) page(path ...string) (string, []string) {
+	name := strings.Join(path, " ")
+	page, ok := m.pages[name]
+	if !ok {
+		page = m.u.must(append(slices.Clone(path), "--help")...)
+		usage := regexp.MustCompile(`(?m)^  bureau ?` + regexp.QuoteMeta(name) + `($| )`)
+		if !usage.MatchString(page) {
+			page = ""
+		}
+		m.pages[name] = page
+	}
+	var below []string
+	if _, list, ok := strings.Cut(page, "Available Commands:\n"); ok {
+		list, _, _ = strings.Cut(list, "\n\n")
+		for _, match := range helpCommand.FindAllStringSubmatch(list, -1) {
+			below = append(below, match[1])
+		}
+	}
+	return page, below
+}
+
+// agency tells whether the README makes an agency of that name, or one ships.
+func (m *manual) agency(name string) bool {
+	return slices.Contains([]string{"tour", "newsroom"}, name) || strings.Contains(m.readme, "bureau agency new "+name) || strings.Contains(m.readme, "\nname: "+name+"\n")
+}
+
+// check holds words as they stand behind "bureau" against the help. A list such as "list, show" names several commands.
+func (m *manual) check(t *testing.T, path []string, words []string) {
+	t.Helper()
+	_, below := m.page(path...)
+	var lists []string
+	for more := true; more && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != strings.ToUpper(words[0]); words = words[1:] {
+		name := strings.TrimSuffix(words[0], ",")
+		if !slices.Contains(below, name) {
+			if len(below) > 0 && (len(path) > 0 || !m.agency(name)) {
+				t.Errorf("there is no command %q below bureau %s", name, strings.Join(path, " "))
+			}
+			break
+		}
+		lists = append(lists, name)
+		more = strings.HasSuffix(words[0], ",")
+	}
+	if len(lists) > 0 {
+		for _, name := range lists {
+			m.check(t, append(slices.Clone(path), name), words)
+		}
+		return
+	}
+	page, _ := m.page(path...)
+	for _, word := range words {
+		flag := strings.Trim(word, ".,:;)")
+		if strings.HasPrefix(flag, "-") && strings.Trim(flag, "-") != "" && !regexp.MustCompile(`(?m)^ .*`+regexp.QuoteMeta(flag)+`[ ,]`).MatchString(page) {
+			t.Errorf("bureau %s has no flag %s", strings.Join(path, " "), flag)
+		}
+	}
+}
+
+var (
+	codeSpan  = regexp.MustCompile("`([^`]+)`")
+	shBlock   = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	inCommand = regexp.MustCompile(`\bbureau( [^|#\n]*)?`)
+)
+
+func TestReadmeCommandsExist(t *testing.T) {
+	t.Parallel()
+	readme := readReadme(t)
+	m := &manual{u: newUser(t, nil), readme: readme, pages: map[string]string{}}
+	checked := 0
+	for _, block := range shBlock.FindAllStringSubmatch(readme, -1) {
+		for line := range strings.Lines(block[1]) {
+			if command := inCommand.FindStringSubmatch(line); command != nil && !strings.HasPrefix(line, "go ") && !strings.HasPrefix(line, "sqlite3 ") && !strings.Contains(line, ".db") {
+				m.check(t, nil, strings.Fields(command[1]))
+				checked++
+			}
+		}
+	}
+	_, commands := m.page()
+	for line := range strings.Lines(regexp.MustCompile("(?s)```.*?```").ReplaceAllString(readme, "")) {
+		var path []string // of the command that a row of a table is about
+		for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {
+			words := strings.Fields(span[1])
+			if words[0] == "bureau" {
+				m.check(t, nil, words[1:])
+				checked++
+				if path = nil; len(words) > 1 && slices.Contains(commands, words[1]) {
+					path = words[1:2]
+				}
+				continue
+			}
+			_, below := m.page(path...)
+			if strings.HasPrefix(line, "| `bureau") && (strings.HasPrefix(words[0], "-") || path != nil && slices.Contains(below, words[0])) {
+				m.check(t, path, words)
+				checked++
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d commands were found in the README", checked)
+	}
+	for _, name := range commands {
+		if name != "help" && !strings.Contains(readme, "`bureau "+name) {
+			t.Errorf("the README does not tell of bureau %s", name)
+		}
+	}
+}
