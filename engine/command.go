@@ -45,6 +45,7 @@ func (r *run) judgeByCommand(ctx context.Context, rule *agencies.Guardrail, kind
 	command.WaitDelay = time.Second
 	inOwnGroup(command)
 	err = command.Run()
+	endGroup(command)
 	said := strings.TrimSpace(strings.ToValidUTF8(output.String(), "\ufffd"))
 	var exit *exec.ExitError
 	switch {

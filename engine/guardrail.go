@@ -121,11 +121,9 @@ func (r *run) broken(ctx context.Context, rules []agencies.Guardrail, kind, text
 			return nil, "", errInterrupted
 		}
 		if err != nil {
-			var e *Error
-			if errors.As(err, &e) {
-				return nil, "", err
-			}
-			return nil, "", failed("rule %d of the %s_guardrails of %s could not be judged: %w", i+1, kind, r.role.agent.Name, err)
+			fault := *asError(ctx, err)
+			fault.Message = fmt.Sprintf("rule %d of the %s_guardrails of %s could not be judged: %s", i+1, kind, r.role.agent.Name, fault.Message)
+			return nil, "", &fault
 		}
 		if why != "" {
 			return rule, why, nil

@@ -64,6 +64,8 @@ type setup struct {
 	log func(*store.Store) engine.Log
 	// rows are imported before the first turn.
 	rows []history.Message
+	// folder is where commands run; empty is that of the test.
+	folder string
 	// refusals says that the server is expected to refuse.
 	refusals bool
 }
@@ -167,6 +169,7 @@ func (b *bench) newEngine(agency *agencies.Agency) *engine.Engine {
 	}
 	e, err := engine.New(engine.Options{
 		Agency: agency, Log: log, Tools: b.registry.Pick, Price: b.setup.price,
+		MayRunCommands: true, Folder: b.setup.folder,
 		Model: func(_ context.Context, a agencies.Agent) (llm.Model, error) {
 			if b.setup.model != nil {
 				return b.setup.model(a.Name), nil

@@ -21,7 +21,7 @@ func (r *run) judgeByModel(ctx context.Context, rule *agencies.Guardrail, kind, 
 	if rule.Model != "" {
 		agent.Model = rule.Model
 	}
-	model, err := r.turn.engine.options.Model(ctx, agent)
+	model, err := r.turn.engine.modelOf(ctx, agent)
 	if err != nil {
 		return "", err
 	}
