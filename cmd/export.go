@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,8 +164,13 @@ func checkImported(m *history.Message) error {
 	if m.Protocol == "" {
 		m.Protocol = history.ProtocolChatCompletions
 	}
+	maps.DeleteFunc(m.Extra.Wire, func(name string, _ json.RawMessage) bool { return !slices.Contains(importedWire, name) })
 	return nil
 }
+
+// importedWire are the fields of a reply that a server may be sent back from a file. One that no server knows would have every
+// later request of the session refused.
+var importedWire = []string{"extra_content", "reasoning_details", "reasoning_field"}
 
 // writeMarkdown writes a session for readers: the user thread with each delegation where it happened, one level of quoting
 // for each level of nesting.

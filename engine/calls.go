@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -213,7 +212,6 @@ func (r *run) runTool(ctx context.Context, t tool.Tool, call tool.Call) outcome 
 		defer func() {
 			if fault := recover(); fault != nil {
 				done <- refused("the tool broke: %v", fault)
-				r.warn("A tool broke: %v\n%s", fault, debug.Stack())
 			}
 		}()
 		text, err := t.Run(ctx, call)

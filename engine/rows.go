@@ -8,8 +8,11 @@ import (
 	"bureau/engine/history"
 )
 
-// rowsPage is how many rows are read from the log at a time.
-const rowsPage = 100
+// The first page of rows that is read from the log, and the largest: what is read on and on is read in larger pieces.
+const (
+	rowsPage    = 100
+	largestPage = 800
+)
 
 // rows gives what the agent that has control is told of, newest first: the user thread, or the sub-conversation of the
 // caller and the agent that it asked, and then also what agents that control moved to have done in this run.
@@ -61,9 +64,9 @@ func merge(some []history.Message, rest iter.Seq2[history.Message, error]) iter.
 // rows iterates over a thread from its newest row backwards, as far as it is read.
 func (e *Engine) rows(ctx context.Context, session string, t history.Thread) iter.Seq2[history.Message, error] {
 	return func(yield func(history.Message, error) bool) {
-		before := int64(0)
+		before, limit := int64(0), rowsPage
 		for {
-			page, err := e.options.Log.Rows(ctx, session, t, before, rowsPage)
+			page, err := e.options.Log.Rows(ctx, session, t, before, limit)
 			if err != nil {
 				yield(history.Message{}, err)
 				return
@@ -73,10 +76,10 @@ func (e *Engine) rows(ctx context.Context, session string, t history.Thread) ite
 					return
 				}
 			}
-			if len(page) < rowsPage {
+			if len(page) < limit {
 				return
 			}
-			before = page[len(page)-1].ID
+			before, limit = page[len(page)-1].ID, min(2*limit, largestPage)
 		}
 	}
 }

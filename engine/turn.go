@@ -15,7 +15,8 @@ type Input struct {
 	// Recipient is the exact name of the agent that is addressed.
 	Recipient string
 	Text      string
-	// Once addresses the agent for this message alone: the one that has control of the session keeps it.
+	// Once addresses the agent for this message alone: the one that has control of the session keeps it, unless the agent
+	// hands over in its turn.
 	Once bool
 	// Finish, once closed, ends the turn when the model call under way and what it called are done; nil never does.
 	Finish <-chan struct{}

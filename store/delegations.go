@@ -47,11 +47,11 @@ var delegationQueries = []string{selectOwner, selectCallRun, selectChildren, sel
 // Delegations tells of the nested runs that these calls started, in the order of the calls. A call that started none is left out.
 func (s *Store) Delegations(ctx context.Context, session string, callIDs []string) (found []history.Delegation, err error) {
 	err = s.snapshot(ctx, delegationQueries, func(v view) error {
-		live, err := s.live(ctx, v, session)
+		after, err := s.liveAfter(ctx, v, session)
 		if err != nil {
 			return err
 		}
-		found, err = v.delegations(ctx, session, callIDs, live)
+		found, err = v.delegations(ctx, session, callIDs, after)
 		return err
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) Delegations(ctx context.Context, session string, callIDs []strin
 	return found, nil
 }
 
-func (v view) delegations(ctx context.Context, session string, callIDs []string, live bool) ([]history.Delegation, error) {
+func (v view) delegations(ctx context.Context, session string, callIDs []string, liveAfter int64) ([]history.Delegation, error) {
 	started := map[string]string{} // the run of a call
 	listed := map[string]bool{}    // runs whose children are in started
 	var found []history.Delegation
@@ -81,7 +81,7 @@ func (v view) delegations(ctx context.Context, session string, callIDs []string,
 		if !ok {
 			continue
 		}
-		d, err := v.delegation(ctx, session, run, live)
+		d, err := v.delegation(ctx, session, run, liveAfter)
 		if err != nil {
 			return nil, err
 		}
@@ -111,11 +111,11 @@ func (s *Store) LastDelegation(ctx context.Context, session string, t history.Th
 		if err := v.row(ctx, selectLastTask, []any{session, t.A, t.B}, &run); err != nil {
 			return err
 		}
-		live, err := s.live(ctx, v, session)
+		after, err := s.liveAfter(ctx, v, session)
 		if err != nil {
 			return err
 		}
-		d, err = v.delegation(ctx, session, run, live)
+		d, err = v.delegation(ctx, session, run, after)
 		return err
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) LastDelegation(ctx context.Context, session string, t history.Th
 	return d, nil
 }
 
-func (v view) delegation(ctx context.Context, session, run string, live bool) (history.Delegation, error) {
+func (v view) delegation(ctx context.Context, session, run string, liveAfter int64) (history.Delegation, error) {
 	var ends []history.Message
 	err := v.query(ctx, selectRunEnds, []any{session, run}, func(scan func(...any) error) error {
 		m, err := scanMessage(scan)
@@ -149,15 +149,15 @@ func (v view) delegation(ctx context.Context, session, run string, live bool) (h
 	if d.Usage, err = v.runUsage(ctx, session, run); err != nil {
 		return history.Delegation{}, err
 	}
-	d.Status = runStatus(last, live && !answered)
+	d.Status = runStatus(last, first.ID > liveAfter && !answered)
 	if d.Status != history.StatusStreaming {
 		d.EndedAt = last.CreatedAt
 	}
 	return d, nil
 }
 
-// runStatus tells from its last row how a run stands. Open means that somebody may still be at it: its session is held, and the
-// sender of its task has got no output.
+// runStatus tells from its last row how a run stands. Open means that somebody may still be at it: it began while its session was
+// held as it is now, and the sender of its task has got no output.
 func runStatus(last history.Message, open bool) history.Status {
 	switch {
 	case last.Status == history.StatusFailed && last.Origin == history.OriginError:

@@ -163,6 +163,14 @@ func TestDelegationStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newStory(t)
+			hold := func() *store.Hold {
+				h, err := y.s.Hold(t.Context(), "s1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return h
+			}
+			first := hold()
 			y.begin()
 			c.end(y)
 			look := func(want history.Status) {
@@ -172,15 +180,13 @@ func TestDelegationStatus(t *testing.T) {
 					t.Errorf("%+v, %v, want %s", got, err, want)
 				}
 			}
-			look(c.idle)
-			hold, err := y.s.Hold(t.Context(), "s1")
-			if err != nil {
-				t.Fatal(err)
-			}
 			look(c.held)
-			if err := hold.Release(); err != nil {
+			if err := first.Release(); err != nil {
 				t.Fatal(err)
 			}
+			look(c.idle)
+			hold()
+			look(c.idle)
 		})
 	}
 }

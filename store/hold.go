@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"math"
 	"sync"
 	"time"
 )
@@ -14,10 +15,11 @@ const (
 	// staleAfter is how long a beat counts. It leaves room for a slow disk and a few lost beats.
 	staleAfter = 10 * time.Second
 
-	selectOwner = `SELECT token, machine, pid, started, since, beat FROM holds WHERE session_id = ?`
-	takeHold    = `INSERT OR REPLACE INTO holds (session_id, token, machine, pid, started, since, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`
-	beatHold    = `UPDATE holds SET beat = ? WHERE session_id = ? AND token = ?`
-	dropHold    = `DELETE FROM holds WHERE session_id = ? AND token = ?`
+	selectOwner = `SELECT token, machine, pid, started, since, beat, after_row FROM holds WHERE session_id = ?`
+	takeHold    = `INSERT OR REPLACE INTO holds (session_id, token, machine, pid, started, since, beat, after_row)
+		VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM messages))`
+	beatHold = `UPDATE holds SET beat = ? WHERE session_id = ? AND token = ?`
+	dropHold = `DELETE FROM holds WHERE session_id = ? AND token = ?`
 )
 
 // Hold is a session that this process holds. Safe for concurrent use.
@@ -106,22 +108,24 @@ type owner struct {
 	process
 	token       string
 	since, beat int64
+	// afterRow is the newest row of all when the session was taken.
+	afterRow int64
 }
 
 // ownerColumns takes the columns of a hold that may not be there.
 type ownerColumns struct {
 	token, machine, started sql.NullString
-	pid, since, beat        sql.NullInt64
+	pid, since, beat, after sql.NullInt64
 }
 
 func (c *ownerColumns) dest() []any {
-	return []any{&c.token, &c.machine, &c.pid, &c.started, &c.since, &c.beat}
+	return []any{&c.token, &c.machine, &c.pid, &c.started, &c.since, &c.beat, &c.after}
 }
 
 func (c *ownerColumns) owner() (owner, bool) {
 	return owner{
 		process: process{machine: c.machine.String, pid: int(c.pid.Int64), started: c.started.String},
-		token:   c.token.String, since: c.since.Int64, beat: c.beat.Int64,
+		token:   c.token.String, since: c.since.Int64, beat: c.beat.Int64, afterRow: c.after.Int64,
 	}, c.token.Valid
 }
 
@@ -135,15 +139,19 @@ func readOwner(t *tx, session string) (owner, bool, error) {
 	return o, ok, err
 }
 
-// live tells whether a live process holds a session.
-func (s *Store) live(ctx context.Context, v view, session string) (bool, error) {
+// liveAfter is the row id after which rows may still be brought up to date: those of the live process that holds the session.
+// Where none does, no row is.
+func (s *Store) liveAfter(ctx context.Context, v view, session string) (int64, error) {
 	var c ownerColumns
 	err := v.row(ctx, selectOwner, []any{session}, c.dest()...)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return math.MaxInt64, nil
 	}
 	o, _ := c.owner()
-	return err == nil && s.isLive(o), err
+	if err != nil || !s.isLive(o) {
+		return math.MaxInt64, err
+	}
+	return o.afterRow, nil
 }
 
 // isLive judges a hold: its beat must be young, and its process there, where that can be seen.

@@ -49,7 +49,7 @@ func TestHoldOfAnotherMachineLivesByItsBeat(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	s := openStore(t, store.WithClock(func() time.Time { return now }))
 	newSession(t, s, "s1")
-	_, err := s.Writer().ExecContext(t.Context(), "INSERT INTO holds VALUES ('s1', 'token', 'elsewhere', 1, '', ?1, ?1)", now.UnixMicro())
+	_, err := s.Writer().ExecContext(t.Context(), "INSERT INTO holds VALUES ('s1', 'token', 'elsewhere', 1, '', ?1, ?1, 0)", now.UnixMicro())
 	if err != nil {
 		t.Fatal(err)
 	}

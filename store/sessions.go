@@ -17,7 +17,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(rank), 0) + 1 FROM sessions))`
 
 	selectSessions = `SELECT s.id, s.agency, s.agency_path, s.folder, s.title, s.recipient, s.model, s.created_at, s.updated_at, s.messages,
-		h.token, h.machine, h.pid, h.started, h.since, h.beat FROM sessions s `
+		h.token, h.machine, h.pid, h.started, h.since, h.beat, h.after_row FROM sessions s `
 	joinHolds = ` LEFT JOIN holds h ON h.session_id = s.id `
 
 	selectSession       = selectSessions + joinHolds + `WHERE s.id = ?`

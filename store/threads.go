@@ -111,22 +111,16 @@ func (s *Store) messages(ctx context.Context, about int, query string, args ...a
 
 // settle marks the streaming rows that nobody brings up to date any more. All rows are of one session.
 func (s *Store) settle(ctx context.Context, rows []history.Message) error {
-	live, err := s.live(ctx, s.view(), rows[0].SessionID)
-	if err != nil || live {
+	after, err := s.liveAfter(ctx, s.view(), rows[0].SessionID)
+	if err != nil {
 		return err
 	}
 	for i := range rows {
-		rows[i].Status = settled(rows[i].Status)
+		if rows[i].Status == history.StatusStreaming && rows[i].ID <= after {
+			rows[i].Status = history.StatusInterrupted
+		}
 	}
 	return nil
-}
-
-// settled is the status of a row of a session that no live process holds.
-func settled(st history.Status) history.Status {
-	if st == history.StatusStreaming {
-		return history.StatusInterrupted
-	}
-	return st
 }
 
 // CallTaken tells whether a call with that id is on record in the session.

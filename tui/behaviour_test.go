@@ -22,7 +22,7 @@ func TestRestartShowsTheSame(t *testing.T) {
 	unfold := []string{"tab", "tab", "ctrl+o", "ctrl+o", "shift+tab", "up", "up", "up", "enter", "up", "up", "up", "up", "enter", "end", "shift+tab"}
 	frames := map[string][2]string{}
 	for i, id := range []string{"", "sessionid123"} {
-		for _, size := range sizes {
+		for _, size := range []struct{ w, h int }{{60, 16}, {160, 50}} {
 			play(t, size.w, size.h, s, id, func(sc *screen) {
 				if i == 0 {
 					s.rows, s.runs, s.record, s.session.ID, s.session.Recipient = nil, nil, nil, "sessionid123", "Guide"
@@ -52,7 +52,7 @@ var own = regexp.MustCompile(`\x1b\](2;[^\x00-\x1f\x7f-\x9f]*|11;\?)\a`)
 
 func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	t.Parallel()
-	for _, size := range sizes {
+	for _, size := range []struct{ w, h int }{{20, 5}, {80, 24}, {120, 40}} {
 		s := newStage()
 		play(t, size.w, size.h, s, "", func(sc *screen) {
 			s.session.ID = "sessionid123"
@@ -297,6 +297,8 @@ func TestRecipient(t *testing.T) {
 		g.handover("Concierge")
 		sc.idle()
 		sc.has("Guide ⇒ Concierge", "Concierge ›")
+		time.Sleep(5 * time.Second) // a word to the user is gone by then
+		sc.has("Concierge waits for the model")
 		g.finish("Welcome.", history.Usage{})
 		sc.idle()
 		sc.press("/to scout", "enter")

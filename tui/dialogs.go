@@ -89,7 +89,7 @@ func (m *model) showWorking() {
 	if tree, ok := m.overlays.Top().(*overlay.Agency); ok {
 		working := map[string]string{}
 		for _, run := range m.data.Working() {
-			working[run.To] = m.doing(run)
+			working[run.Now] = m.doing(run)
 		}
 		tree.SetWorking(working)
 	}

@@ -171,3 +171,21 @@ func TestTheme(t *testing.T) {
 		sc.has("no such theme")
 	})
 }
+
+// TestChoiceOutlivesTheTurn has the user choose another recipient while a turn is under way.
+func TestChoiceOutlivesTheTurn(t *testing.T) {
+	t.Parallel()
+	s := newStage()
+	play(t, 80, 24, s, "", func(sc *screen) {
+		g := s.turn("Guide", "Go.")
+		sc.idle()
+		sc.press("ctrl+t", "down", "enter")
+		g.finish("Done.", history.Usage{})
+		sc.idle()
+		sc.has("Concierge ›")
+		sc.press("hello", "enter")
+		if len(s.sent) != 1 || s.sent[0] != (sent{"Concierge", "hello", false}) {
+			t.Errorf("sent %+v", s.sent)
+		}
+	})
+}

@@ -52,9 +52,6 @@ func (m *model) applyEvents(events []history.Event) tea.Cmd {
 // turnEnded sends what waits, or holds it back when the turn did not end well.
 func (m *model) turnEnded(e history.Event) tea.Cmd {
 	m.sent, m.usage.wanted = false, true
-	if to := m.session.Info().Recipient; to != "" {
-		m.setRecipient(to)
-	}
 	if e.Type == history.EventRunError {
 		m.queue.held = len(m.queue.waiting) > 0
 		if e.Code == history.CodeInterrupted {
@@ -111,6 +108,19 @@ func recipients(a Agency, s Session, current string) []Agent {
 		}
 	}
 	return list
+}
+
+// firstRecipient is whom a session that was opened addresses: the agent that has control, else the first entry point.
+func firstRecipient(a Agency, s Session) string {
+	if to := s.Info().Recipient; to != "" {
+		return to
+	}
+	for _, agent := range a.Agents {
+		if agent.EntryPoint {
+			return agent.Name
+		}
+	}
+	return ""
 }
 
 func (m *model) recipients() []Agent { return recipients(m.agency, m.session, m.recipient) }

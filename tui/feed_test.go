@@ -16,7 +16,7 @@ import (
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const runs, perRun = 4, 5000
+		const runs, perRun = 4, 2500 // two seconds of it
 		f := NewFeed()
 		ctx, cancel := context.WithCancel(t.Context())
 		got := map[int64]*strings.Builder{}
@@ -75,8 +75,8 @@ func TestFeed(t *testing.T) {
 		if len(ended) != runs {
 			t.Errorf("%d of %d messages came to their end", len(ended), runs)
 		}
-		if want := 4 * 1000 / 30; batches > want {
-			t.Errorf("%d batches in four seconds, want at most %d", batches, want)
+		if want := 2 * 1000 / 30; batches > want {
+			t.Errorf("%d batches in two seconds, want at most %d", batches, want)
 		}
 	})
 }

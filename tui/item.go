@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bureau/engine/history"
@@ -26,11 +27,9 @@ type entry struct {
 	// air tells that a row is left free above it.
 	air bool
 
-	edits   uint64
-	clean   string // the text, made safe, of version cleanOf
-	cleanOf uint64
-	doc     *markdown.Doc
-	docOf   uint64 // the theme that doc was made in
+	edits uint64
+	doc   *markdown.Doc // of an answer that grows
+	docOf uint64        // the theme that doc was made in
 }
 
 // set changes one of the entry's own flags.
@@ -62,12 +61,7 @@ func (e *entry) Version() uint64 {
 }
 
 // safe is the item's text, fit for a terminal.
-func (e *entry) safe() string {
-	if v := e.Item.Version() + 1; e.cleanOf != v {
-		e.clean, e.cleanOf = text.Sanitise(e.Text()), v
-	}
-	return e.clean
-}
+func (e *entry) safe() string { return text.Sanitise(e.Text()) }
 
 // opens tells whether the item has more to show than it does when it is closed.
 func (e *entry) opens() bool {
@@ -131,17 +125,10 @@ func (e *entry) input(w int) []string {
 }
 
 func (e *entry) answer(w int) []string {
-	switch {
-	case e.doc == nil:
-		e.doc, e.docOf = e.look.markdown.NewDoc(), e.look.theme
-	case e.docOf != e.look.theme:
-		e.doc.Use(e.look.markdown)
-		e.docOf = e.look.theme
-	}
-	e.doc.Set(e.Text()) // it makes safe what it is given
-	rows := append([]string(nil), e.doc.Rows(w)...)
+	rows := e.markdown(w)
 	for i, c := range e.Citations {
-		rows = append(rows, e.wrapped(fmt.Sprintf("[%d] ", i+1), e.look.Faint, strings.TrimSpace(text.Line(c.Title)+" "+text.Line(c.URL)), w)...)
+		source := strings.TrimSpace(text.Line(c.Title) + " " + text.Line(c.URL))
+		rows = append(rows, e.wrapped(fmt.Sprintf("[%d] ", i+1), e.look.Faint, source, w)...)
 	}
 	switch e.State() {
 	case thread.Interrupted:
@@ -151,6 +138,24 @@ func (e *entry) answer(w int) []string {
 		rows = append(rows, e.hint(w)...)
 	}
 	return rows
+}
+
+// markdown lays an answer out. One that grows keeps what was laid out of it; one that is finished is laid out once, and the
+// list keeps its rows while they are near the screen.
+func (e *entry) markdown(w int) []string {
+	if e.State() != thread.Working {
+		e.doc = nil
+		return slices.Clone(e.look.markdown.Render(e.Text(), w))
+	}
+	switch {
+	case e.doc == nil:
+		e.doc = e.look.markdown.NewDoc()
+	case e.docOf != e.look.theme:
+		e.doc.Use(e.look.markdown)
+	}
+	e.docOf = e.look.theme
+	e.doc.Set(e.Text()) // it makes safe what it is given
+	return slices.Clone(e.doc.Rows(w))
 }
 
 func (e *entry) reasoning(w int) []string {

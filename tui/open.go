@@ -162,7 +162,7 @@ func (m *model) show(o opened) tea.Cmd {
 	m.draft = draftKeeper{saved: o.draft}
 	m.composer.SetValue(o.draft.Text)
 	m.sent = false
-	m.recipient = o.session.Info().Recipient
+	m.recipient = firstRecipient(m.agency, o.session)
 	m.setFocus(focusComposer)
 	m.describeComposer()
 	m.syncPanes()

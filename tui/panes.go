@@ -200,14 +200,17 @@ func (m *model) lastWords(p *pane, w int) string {
 	if words == "" {
 		return ""
 	}
-	room := w - 2*len(indent) - 1
+	room := max(w-2*len(indent)-1-text.Width(text.Line(agent))-2, 0)
 	if p.working() {
-		words = text.CutLeft(text.Line(text.Sanitise(words[max(len(words)-2048, 0):])), max(room-text.Width(agent)-2, 0))
+		words = text.CutLeft(text.Line(unmarked.Replace(tail(words, 2048))), room)
 	} else {
-		words = text.Line(text.Sanitise(words[:min(len(words), 2048)]))
+		words = text.Cut(text.Line(unmarked.Replace(firstLine(words, 2048))), room)
 	}
 	return text.Cut(indent+indent+m.look.Dim.Render(text.Line(agent)+": ")+m.look.Faint.Render(words), w-1)
 }
+
+// unmarked takes out of a line what is there for Markdown alone.
+var unmarked = strings.NewReplacer("**", "", "__", "", "`", "", "# ", "", "#", "")
 
 // reveal shows a pane: expanded, under the cursor, and with the focus.
 func (m *model) reveal(i int) {

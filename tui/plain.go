@@ -147,7 +147,7 @@ func (p *plain) show(o opened) {
 	p.data.LoadConversations(o.conversations)
 	p.data.Load(history.UserThread, o.user.rows, o.user.more)
 	p.data.LoadDelegations(o.user.delegations)
-	p.recipient = o.session.Info().Recipient
+	p.recipient = firstRecipient(p.agency, o.session)
 	p.queue, p.draft = queue{waiting: o.draft.Queue, held: len(o.draft.Queue) > 0}, o.draft.Text
 	p.say("%s. %s", text.Line(p.agency.Name), text.Line(p.agency.Description))
 	if info := p.session.Model(p.recipient); info.Offline {

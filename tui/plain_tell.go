@@ -130,9 +130,6 @@ func (p *plain) ended(e history.Event) {
 // turnEnded sends what waits, or keeps it when the turn did not end well.
 func (p *plain) turnEnded(e history.Event) {
 	p.sent = false
-	if to := p.session.Info().Recipient; to != "" {
-		p.recipient = to
-	}
 	if e.Type == history.EventRunError {
 		p.failed(e)
 		if p.queue.held = len(p.queue.waiting) > 0; p.queue.held {

@@ -180,7 +180,7 @@ func (m *model) activity() string {
 	if busiest == nil {
 		busiest = working[0]
 	}
-	words := text.Line(busiest.To) + " " + m.doing(busiest)
+	words := text.Line(busiest.Now) + " " + m.doing(busiest)
 	if acting > 1 {
 		words = fmt.Sprintf("%s · %d working", words, acting)
 	}
@@ -192,7 +192,7 @@ func (m *model) doing(run *thread.Run) string {
 	var asked []string
 	for _, other := range m.data.Working() {
 		if other.ParentID == run.ID {
-			asked = append(asked, text.Line(other.To))
+			asked = append(asked, text.Line(other.Now))
 		}
 	}
 	if len(asked) > 0 {

@@ -115,7 +115,8 @@ CREATE TABLE holds (
   pid        INTEGER NOT NULL,
   started    TEXT NOT NULL,   -- when the process began, so that a pid that is used again is told apart; empty when unknown
   since      INTEGER NOT NULL,
-  beat       INTEGER NOT NULL
+  beat       INTEGER NOT NULL,
+  after_row  INTEGER NOT NULL -- the newest row of all when it was taken: what streams up to there, another process left behind
 ) STRICT;
 
 CREATE TABLE drafts (

@@ -8,6 +8,9 @@ import (
 
 // Apply takes in one event. Events of one message must come in order; any may come twice.
 func (s *Session) Apply(e history.Event) {
+	if run := s.runs[runOf(e)]; run != nil && e.Agent != "" {
+		run.Now = e.Agent
+	}
 	switch e.Type {
 	case history.EventRunStarted, history.EventSubagentStarted:
 		s.runStarted(e)
@@ -47,7 +50,7 @@ func (s *Session) runStarted(e history.Event) {
 	if run := s.runs[id]; run != nil && run.live {
 		return
 	}
-	run := &Run{ID: id, From: e.CallerAgent, To: e.Agent, CallID: e.ParentCallID, Started: e.At, Since: e.At, live: true}
+	run := &Run{ID: id, From: e.CallerAgent, To: e.Agent, Now: e.Agent, CallID: e.ParentCallID, Started: e.At, Since: e.At, live: true}
 	if e.SubagentRunID == "" {
 		s.Top = run
 	} else if run.ParentID = e.ParentSubagentRunID; run.ParentID == "" {

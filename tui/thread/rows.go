@@ -133,7 +133,7 @@ func (s *Session) LoadDelegations(list []history.Delegation) {
 		}
 		run := s.runs[d.RunID]
 		if run == nil {
-			run = &Run{ID: d.RunID, Started: d.StartedAt}
+			run = &Run{ID: d.RunID, Started: d.StartedAt, Now: d.To}
 		}
 		run.ParentID, run.CallID, run.From, run.To = d.ParentRunID, d.ParentCallID, d.From, d.To
 		run.Task, run.Ended, run.Tools, run.Usage = d.Task, d.EndedAt, d.Tools, d.Usage

@@ -6,6 +6,8 @@ import "bureau/engine/history"
 type Run struct {
 	ID, ParentID, CallID string
 	From, To             string
+	// Now is the agent that has control of it: To, until it hands over.
+	Now string
 	// Task is the message that started it.
 	Task  string
 	State State
