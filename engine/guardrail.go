@@ -39,7 +39,11 @@ func (r *run) reach(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if attempt >= r.starter.agent.ValidationAttempts {
-			e := failed("the answer of %s was refused %d times, the last time because %s", by, attempt+1, strings.TrimRight(why, "."))
+			reason, _, _ := strings.Cut(why, "\n")
+			e := failed("the answer of %s was not accepted in %d tries, the last time because %s", by, attempt+1, strings.TrimRight(reason, "."))
+			if attempt == 0 {
+				e = failed("the answer of %s was not accepted, because %s", by, strings.TrimRight(reason, "."))
+			}
 			e.Hint = "Change the message, or the agent's output_guardrails, output_type or validation_attempts."
 			return "", e
 		}
@@ -77,7 +81,7 @@ func (r *run) checkAnswer(ctx context.Context, text string) (answer, why string,
 	if agent.OutputType != nil {
 		object, err := structured(agent.OutputType, text)
 		if err != nil {
-			return "", fmt.Sprintf("it must be one JSON object that fits this schema: %s\nWhat is wrong: %v", agent.OutputType, err), nil
+			return "", misfit(agent.OutputType, err), nil
 		}
 		text = object
 	}
@@ -149,7 +153,7 @@ func (r *run) test(ctx context.Context, rule *agencies.Guardrail, kind, text str
 		}
 	case rule.Schema != nil:
 		if _, err := structured(rule.Schema, text); err != nil {
-			why = fmt.Sprintf("it must be one JSON object that fits this schema: %s\nWhat is wrong: %v", rule.Schema, err)
+			why = misfit(rule.Schema, err)
 		}
 	case rule.Command != nil:
 		refused, message, err := r.judgeByCommand(ctx, rule, kind, text)
@@ -179,9 +183,11 @@ func (r *run) test(ctx context.Context, rule *agencies.Guardrail, kind, text str
 // structured finds the JSON object in an answer, mends what is safe to mend, and holds it against a schema. The error is in words for
 // the model.
 func structured(schema json.RawMessage, text string) (string, error) {
-	text = strings.TrimSpace(text)
 	if first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}'); first >= 0 && last > first {
 		text = text[first : last+1] // without a code fence or words around it
+	}
+	if !isObject(text) {
+		return "", errors.New("it is not one JSON object")
 	}
 	object, _, err := tool.Clean(llm.Tool{Name: "answer", Parameters: schema}, []byte(text))
 	var invalid *tool.InvalidError
@@ -189,4 +195,14 @@ func structured(schema json.RawMessage, text string) (string, error) {
 		return "", errors.New(strings.Join(invalid.Faults, "; "))
 	}
 	return string(object), err
+}
+
+func isObject(text string) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &fields) == nil && fields != nil
+}
+
+// misfit says what is wrong with a text that should be an object, and what would be right.
+func misfit(schema json.RawMessage, err error) string {
+	return fmt.Sprintf("it does not fit: %v.\nIt must be one JSON object that fits this JSON Schema: %s", err, schema)
 }
