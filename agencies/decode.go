@@ -35,24 +35,39 @@ var (
 // Parse checks the text of an agency file. The name stands for it in errors; files is the folder that its instruction files
 // are read from, nil for none. The error is a *FileError with every fault of the file.
 func Parse(name string, data []byte, files fs.FS, known Known) (*Agency, error) {
+	var agency *Agency
+	err := decodeFile(name, data, files, known, agencyFile, func(d *decoder, root *yaml.Node) { agency = d.agency(root) })
+	if err != nil {
+		return nil, err
+	}
+	return agency, nil
+}
+
+// kind of a file is what is said of one that is not a single document.
+type kind struct{ empty, second string }
+
+var agencyFile = kind{"`bureau agency new` writes one to start from", "an agency file is one"}
+
+// decodeFile takes the text of a file to its root and lets it be read. The error is a *FileError with every fault.
+func decodeFile(name string, data []byte, files fs.FS, known Known, k kind, read func(*decoder, *yaml.Node)) error {
 	src, fault := newSource(data)
 	if fault != nil {
-		return nil, &FileError{name, []Fault{*fault}}
+		return &FileError{name, []Fault{*fault}}
 	}
-	root, fault := src.document()
+	root, fault := src.document(k)
 	if fault != nil {
-		return nil, &FileError{name, []Fault{*fault}}
+		return &FileError{name, []Fault{*fault}}
 	}
 	d := &decoder{source: src, files: files, known: known}
 	d.plain(root)
-	agency := d.agency(root)
-	if len(d.faults) > 0 {
-		slices.SortStableFunc(d.faults, func(a, b Fault) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-		})
-		return nil, &FileError{name, d.faults}
+	read(d, root)
+	if len(d.faults) == 0 {
+		return nil
 	}
-	return agency, nil
+	slices.SortStableFunc(d.faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &FileError{name, d.faults}
 }
 
 func (d *decoder) agency(n *yaml.Node) *Agency {

@@ -1,6 +1,10 @@
 package agencies_test
 
-import "testing"
+import (
+	"testing"
+
+	"bureau/agencies"
+)
 
 func TestFaultsOfFlows(t *testing.T) {
 	t.Parallel()
@@ -33,11 +37,21 @@ func TestFaultsOfFlows(t *testing.T) {
 		{"attribute unknown", threeAgents + flows + "  - A > B: send_message\n", []string{"7:12: an edge is a handoff or has a tool of its own, not \"send_message\""}},
 		{"attribute missing", threeAgents + flows + "  - A > B:\n", []string{"7:11: nothing after the colon; write handoff or the edge's own tool, or leave the colon out"}},
 		{"attribute a list", threeAgents + flows + "  - A > B: [handoff]\n", []string{"7:12: what an edge has must be handoff or a mapping with its tool (a handoff beside a tool is a flow of its own), not a list"}},
-		{"no space after the colon", threeAgents + flows + "  - A > B:handoff\n", []string{"7:9: unknown agent: \"B:handoff\"; a chain and what its edges are stand apart as A > B: handoff, with a space"}},
+		{"no space after the colon", threeAgents + flows + "  - A > B:handof\n", []string{"7:9: unknown agent: \"B:handof\"; a chain and what its edges are stand apart as A > B: handoff, with a space"}},
 		{"two chains in one flow", threeAgents + flows + "  - A > B: handoff\n    B > C: handoff\n", []string{"8:5: a second chain in one communication flow; begin it with its own -"}},
 		{"attributes not indented", threeAgents + flows + "  - A > B:\n    tool: ask\n", []string{
 			"7:11: nothing after the colon; write handoff or the edge's own tool, or leave the colon out",
 			"8:5: \"tool\" belongs to the chain above it; indent it further",
 		}},
 	})
+}
+
+func TestHandoffInQuotes(t *testing.T) {
+	t.Parallel()
+	for _, flow := range []string{`"A > B: handoff"`, `'A > B:handoff'`, `A > B:handoff`, `A > B: handoff`} {
+		a, err := agencies.Parse("x.yaml", []byte(threeAgents+flows+"  - "+flow+"\n"), nil, agencies.Known{})
+		if err != nil || len(a.Flows) != 1 || !a.Flows[0].Handoff || a.Flows[0].To != "B" {
+			t.Errorf("%s: %+v, %v", flow, a, err)
+		}
+	}
 }

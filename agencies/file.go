@@ -66,6 +66,20 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
+// OpenFolder opens the folder that an agency stands in: what is in it and below it can be read, and nothing else, whatever
+// links say. The returned function closes it.
+func (a *Agency) OpenFolder() (files fs.FS, closeFolder func(), err error) {
+	if a.Path == "" {
+		files, err := shippedFiles()
+		return files, func() {}, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(a.Path))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the folder of %s: %w", printable(a.Path), err)
+	}
+	return root.FS(), func() { root.Close() }, nil
+}
+
 // scriptName is the file name of the script that belongs to the agency file of this name.
 func scriptName(file string) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + scriptSuffix
@@ -82,18 +96,26 @@ func readScript(files fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-// readText reads an instruction file. Its errors go on after the file's name.
-func readText(files fs.FS, name string) (string, error) {
-	if files == nil {
-		return "", errors.New("cannot be read: the agency has no folder; write the text itself")
-	}
-	slashed := strings.ReplaceAll(name, `\`, "/")
-	clean := path.Clean(slashed)
+// inside is the path of a file as fs.FS wants it. Its errors go on after the file's name.
+func inside(name string) (string, error) {
+	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if path.IsAbs(clean) || filepath.IsAbs(name) || filepath.VolumeName(name) != "" {
 		return "", errors.New("must be relative to the agency's folder")
 	}
 	if !fs.ValidPath(clean) {
 		return "", errors.New("is outside the agency's folder")
+	}
+	return clean, nil
+}
+
+// readText reads an instruction file. Its errors go on after the file's name.
+func readText(files fs.FS, name string) (string, error) {
+	if files == nil {
+		return "", errors.New("cannot be read: the agency has no folder; write the text itself")
+	}
+	clean, err := inside(name)
+	if err != nil {
+		return "", err
 	}
 	data, err := readInside(files, clean)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -64,8 +64,12 @@ func (d *decoder) flows(n *yaml.Node, names *names) []Flow {
 func (r *flowReader) flow(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-			for _, e := range r.chain(n) {
-				r.add(e, Flow{}, nil)
+			chain, flow := *n, Flow{}
+			if colon := strings.LastIndexByte(n.Value, ':'); colon >= 0 && strings.TrimSpace(n.Value[colon+1:]) == "handoff" {
+				chain.Value, flow.Handoff = n.Value[:colon], true // the whole in quotes, as YAML would have it without
+			}
+			for _, e := range r.chain(&chain) {
+				r.add(e, flow, nil)
 			}
 			return
 		}

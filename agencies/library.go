@@ -158,7 +158,8 @@ func (s shelf) list() ([]Listed, error) {
 	for _, entry := range entries {
 		file := entry.Name()
 		name := strings.TrimSuffix(file, filepath.Ext(file))
-		if entry.IsDir() || !slices.Contains(endings, filepath.Ext(file)) || name == "" || strings.HasSuffix(file, scriptSuffix) {
+		if entry.IsDir() || !slices.Contains(endings, filepath.Ext(file)) || name == "" || strings.HasSuffix(file, scriptSuffix) ||
+			strings.HasSuffix(file, rehearsalSuffix) {
 			continue
 		}
 		l := Listed{Name: name, Origin: s.origin}
@@ -180,9 +181,9 @@ func (l Listed) load(known Known) (*Agency, error) {
 	if l.Origin != OriginShipped {
 		return Load(l.Path, known)
 	}
-	files, err := fs.Sub(embedded, "shipped")
+	files, err := shippedFiles()
 	if err != nil {
-		return nil, fmt.Errorf("open the agencies that ship: %w", err)
+		return nil, err
 	}
 	file := l.Name + ".yaml"
 	data, err := readInside(files, file)
@@ -201,4 +202,12 @@ func (l Listed) load(known Known) (*Agency, error) {
 		agency.ScriptPath = script
 	}
 	return agency, nil
+}
+
+func shippedFiles() (fs.FS, error) {
+	files, err := fs.Sub(embedded, "shipped")
+	if err != nil {
+		return nil, fmt.Errorf("open the agencies that ship: %w", err)
+	}
+	return files, nil
 }

@@ -10,6 +10,7 @@ const starter = `# An agency: agents, and who may message or hand over to whom.
 #   bureau agency check FILE   finds mistakes, with line and column
 #   bureau agency show FILE    draws who may message whom
 #   bureau agency schema       prints a JSON Schema, for completion in an editor
+#   bureau test FILE           plays the rehearsals in %[8]s.test.yaml beside it; README.md shows how they are written
 name: %[1]s
 description: Answers questions with the help of a researcher and an editor
 
@@ -30,7 +31,7 @@ agents: # the first is the one that the user talks to
       When the user wants a text polished, hand over to Editor.
     # An empty session offers these by number:
     # conversation_starters: [What can you do?]
-    # What it may be sent and answer; also: %[8]s
+    # What it may be sent and answer; also: %[9]s
     # input_guardrails: [{deny: '(?i)password', message: Never tell anybody a password.}]
     # output_guardrails: [{max_length: 4000, message: Be shorter.}]
   Researcher:
@@ -76,5 +77,5 @@ func New(name string) ([]byte, error) {
 	}
 	l := DefaultLimits
 	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, "allow, json_schema, command, judge"), nil
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name, "allow, json_schema, command, judge"), nil
 }

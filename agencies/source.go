@@ -154,17 +154,17 @@ func (s *source) clamp(p place) place {
 }
 
 // document is the root of the file's one YAML document.
-func (s *source) document() (*yaml.Node, *Fault) {
+func (s *source) document(k kind) (*yaml.Node, *Fault) {
 	nodes, problem := parseYAML(s.data)
 	if problem != "" {
 		return nil, s.syntaxFault(problem)
 	}
 	if len(nodes) == 0 {
-		return nil, &Fault{1, 1, "the file is empty; `bureau agency new` writes one to start from", ""}
+		return nil, &Fault{1, 1, "the file is empty; " + k.empty, ""}
 	}
 	if len(nodes) > 1 {
 		where := s.clamp(at(nodes[1]))
-		return nil, &Fault{where.line, where.column, "a second YAML document; an agency file is one", ""}
+		return nil, &Fault{where.line, where.column, "a second YAML document; " + k.second, ""}
 	}
 	return nodes[0].Content[0], nil
 }

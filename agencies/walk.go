@@ -147,6 +147,8 @@ var misnamed = map[string]string{
 	"path": "file", "name": "tool", "params": "parameters", "pattern": "deny", "guardrails": "input_guardrails",
 	"response_format": "output_type", "output_schema": "output_type", "input_schema": "input", "starters": "conversation_starters",
 	"context": "variables", "user_context": "variables", "reminders": "system_reminders", "tool_use_behaviour": "tool_use_behavior",
+	"message": "say", "input": "say", "agent": "to", "recipient": "to", "expected": "expect", "assert": "expect",
+	"messages": "turns", "steps": "turns", "tests": "rehearsals", "timeout": "limit", "now": "clock", "includes": "contains",
 }
 
 // object reads a mapping with known keys; others are faults and left out.

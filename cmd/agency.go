@@ -127,7 +127,7 @@ func agencyJSON(a *agencies.Agency) any {
 func newAgencyCheckCommand(p *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "check [AGENCY...]", Short: "Check agencies; all faults at once, as file:line:column", Args: cobra.ArbitraryArgs,
+		Use: "check [AGENCY...]", Short: "Check agencies and their rehearsals; all faults at once, as file:line:column", Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{""}
@@ -150,6 +150,9 @@ func newAgencyCheckCommand(p *program) *cobra.Command {
 				a, err := p.agencyFrom([]string{ref})
 				if err == nil && a.Script != nil {
 					_, err = parseScript(a.ScriptPath, a.Script)
+				}
+				if err == nil {
+					_, err = a.Rehearsals(knownNames(p.config))
 				}
 				var file *agencies.FileError
 				switch {

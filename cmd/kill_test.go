@@ -21,7 +21,7 @@ var strictest = []llmtest.Option{llmtest.RefuseNullContent(), llmtest.StrictTemp
 // record then, and what becomes of it, against what a user is promised.
 func TestKilled(t *testing.T) {
 	rounds := 20
-	if testing.Short() {
+	if testing.Short() || slowed {
 		rounds = 4
 	}
 	seed := uint64(time.Now().UnixNano())

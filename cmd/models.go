@@ -42,6 +42,8 @@ type models struct {
 	pace float64
 	// record, where it is set, gets all traffic with servers.
 	record io.Writer
+	// cassette, where it is set, stands in for every server: none is reached, and no key is needed.
+	cassette http.RoundTripper
 
 	mu       sync.Mutex
 	made     map[string]llm.Model
@@ -226,6 +228,9 @@ func (m *models) connection(ref llm.Ref) (openai.Config, error) {
 		Connect: time.Duration(c.Timeouts.Connect), FirstByte: time.Duration(c.Timeouts.FirstByte), Idle: time.Duration(c.Timeouts.Idle),
 	}
 	connection := openai.Config{Ref: ref, Provider: p, Key: func() string { return m.key(p) }, Timeouts: timeouts, Window: window}
+	if m.cassette != nil {
+		connection.Transport, connection.Key, connection.Provider.NeedsKey = m.cassette, nil, false
+	}
 	if m.record != nil {
 		connection.Transport = script.Record(m.record, openai.NewTransport(p, timeouts))
 	}

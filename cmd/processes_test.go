@@ -185,7 +185,10 @@ func TestFourProcesses(t *testing.T) {
 	server := llmtest.NewServer(t, team)
 	u := newUser(t, map[string]string{"desk.yaml": deskFile, "a.txt": "hello\n"})
 	u.env = append(u.env, "OPENAI_BASE_URL="+server.URL)
-	const turns = 6
+	turns := 6
+	if slowed {
+		turns = 3
+	}
 	var all errgroup.Group
 	asking := func(name string) func() error {
 		return func() error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/adrg/xdg"
 
@@ -114,28 +115,47 @@ func (p *program) pace(suits float64) float64 {
 	return suits
 }
 
-// registry holds the tools that an agency file may name, reading below a folder.
-func registry(root *os.Root) *tool.Registry {
+// registry holds the tools that an agency file may name, reading below a folder; now is their clock, nil for the machine's.
+func registry(root *os.Root, now func() time.Time) *tool.Registry {
 	r := &tool.Registry{}
-	if err := r.Register(builtin.New(root, builtin.Options{})...); err != nil {
+	if err := r.Register(builtin.New(root, builtin.Options{Now: now})...); err != nil {
 		panic(err) // the names are fixed
 	}
 	return r
 }
 
-// newEngine joins the parts to run an agency. The returned function lets go of the folder.
+// newEngine joins the parts to run an agency in the working folder. The returned function lets go of the folder.
 func (p *program) newEngine(agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event)) (*engine.Engine, func(), error) {
 	if err := p.checkTrust(agency); err != nil {
 		return nil, nil, err
 	}
-	root, err := os.OpenRoot(p.folder)
+	return stage{
+		folder: p.folder, log: s, model: m.forAgent, price: m.price, publish: publish, mayRunCommands: p.trusts(agency),
+	}.engine(agency)
+}
+
+// stage is where an agency plays.
+type stage struct {
+	// folder is what its tools read; now is their clock, nil for the machine's.
+	folder  string
+	now     func() time.Time
+	log     engine.Log
+	model   func(context.Context, agencies.Agent) (llm.Model, error)
+	price   func(llm.Ref, history.Usage) *float64
+	publish func(history.Event)
+	// mayRunCommands says that the agency is trusted to start programs.
+	mayRunCommands bool
+}
+
+// engine joins the parts to run an agency on the stage. The returned function lets go of the folder.
+func (s stage) engine(agency *agencies.Agency) (*engine.Engine, func(), error) {
+	root, err := os.OpenRoot(s.folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the working folder cannot be opened: %w", err)
 	}
 	e, err := engine.New(engine.Options{
-		Agency: agency, Log: s, Tools: registry(root).Pick, Publish: publish, Price: m.price,
-		MayRunCommands: p.trusts(agency), Folder: p.folder,
-		Model: func(ctx context.Context, agent agencies.Agent) (llm.Model, error) { return m.forAgent(ctx, agent) },
+		Agency: agency, Log: s.log, Tools: registry(root, s.now).Pick, Publish: s.publish, Price: s.price, Model: s.model,
+		MayRunCommands: s.mayRunCommands, Folder: s.folder,
 	})
 	if err != nil {
 		root.Close()

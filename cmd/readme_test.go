@@ -26,6 +26,9 @@ func TestReadmeFilesAreSound(t *testing.T) {
 	t.Parallel()
 	agencies, configurations := 0, 0
 	for _, block := range yamlBlock.FindAllStringSubmatch(readReadme(t), -1) {
+		if strings.HasPrefix(block[1], "rehearsals:") {
+			continue // held against their agency, in a test of their own
+		}
 		u := newUser(t, map[string]string{"agency.yaml": block[1]})
 		if strings.Contains(block[1], "\nagents:") {
 			agencies++

@@ -110,7 +110,7 @@ configured one.`,
 	f.BoolVar(&o.plain, "plain", false, "the conversation as plain lines, without cursor movement")
 	root.MarkFlagsMutuallyExclusive("session", "continue")
 	root.AddCommand(
-		newAskCommand(p), newAgencyCommand(p), newSessionCommand(p), newModelCommand(p), newDoctorCommand(p), newVersionCommand(p),
+		newAskCommand(p), newAgencyCommand(p), newTestCommand(p), newSessionCommand(p), newModelCommand(p), newDoctorCommand(p), newVersionCommand(p),
 	)
 	usageArgs(root)
 	return root

@@ -62,20 +62,26 @@ func (s *screen) text() string {
 	return s.all.String()
 }
 
-// wait waits until the program has written something after the first from bytes, and returns how much there is.
+// wait waits until the program has written something after the first from bytes, and returns how much there is then.
 func (s *screen) wait(from int, what string) int {
 	s.t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		if all := s.text(); strings.Contains(all[from:], what) {
-			return len(all)
-		}
+	if !s.comes(from, what, 20*time.Second) {
+		s.t.Fatalf("%q did not come: %q", what, s.text()[from:])
+	}
+	return len(s.text())
+}
+
+// comes tells whether the program writes something after the first from bytes in time.
+func (s *screen) comes(from int, what string, within time.Duration) bool {
+	timeout := time.After(within)
+	for !strings.Contains(s.text()[from:], what) {
 		select {
 		case <-s.more:
 		case <-timeout:
-			s.t.Fatalf("%q did not come: %q", what, s.text()[from:])
+			return false
 		}
 	}
+	return true
 }
 
 func (s *screen) keys(keys string) {
@@ -140,17 +146,15 @@ func TestDeleteAsksOnTerminal(t *testing.T) {
 	}
 }
 
-// leave presses ctrl+c until the program has ended: once where it still shows a run, then twice to leave.
+// leave presses ctrl+c until the program says what once more does: the first one stops a run where it still shows one.
 func (s *screen) leave() int {
 	s.t.Helper()
-	tick := time.NewTicker(300 * time.Millisecond)
-	defer tick.Stop()
 	for range 20 {
-		_, _ = s.tty.WriteString("\x03") // fails once the program has ended
-		select {
-		case <-s.drained:
+		from := len(s.text())
+		s.keys("\x03")
+		if s.comes(from, "again leaves", 3*time.Second) {
+			s.keys("\x03")
 			return s.end()
-		case <-tick.C:
 		}
 	}
 	s.t.Fatalf("the program does not end: %q", s.text())

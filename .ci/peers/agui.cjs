@@ -3,11 +3,9 @@ const { readFileSync } = require("node:fs");
 const { EventSchemas } = require("@ag-ui/core/schemas");
 
 // Where Bureau departs from the protocol, knowingly: usage is one object for a run with all below it, where the protocol has a
-// list with an entry for each model; a nested run has its agent as agent, not as name; what an agent thinks has no role.
+// list with an entry for each model.
 function asProtocol(event) {
   const { usage, ...rest } = event;
-  if (event.type === "SUBAGENT_STARTED") rest.name ??= event.agent;
-  if (event.type === "REASONING_MESSAGE_START") rest.role = "reasoning";
   return rest;
 }
 

@@ -111,8 +111,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		w.MessageID = strconv.FormatInt(e.MessageID, 10)
 	}
 	switch e.Type {
-	case EventTextStart, EventReasoningStart, EventCallStart:
+	case EventTextStart, EventCallStart:
 		w.Role, w.Origin = string(e.Role), e.Origin
+	case EventReasoningStart:
+		w.Role = "reasoning"
+	case EventSubagentStarted:
+		w.Name = e.Agent
 	case EventTextEnd, EventReasoningEnd, EventCallEnd:
 		w.Status, w.Citations = e.Status, e.Citations
 	case EventTextContent, EventReasoningContent, EventCallArgs:

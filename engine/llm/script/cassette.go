@@ -107,7 +107,12 @@ func readCassette(file string) ([]exchange, error) {
 	if info.Size() > maxCassette {
 		return nil, fmt.Errorf("the cassette %s has %d bytes; at most %d are read", file, info.Size(), maxCassette)
 	}
-	lines := bufio.NewScanner(io.LimitReader(f, maxCassette))
+	return decodeCassette(file, f)
+}
+
+// decodeCassette reads and checks a cassette that is called name, up to the bound of its size.
+func decodeCassette(name string, r io.Reader) ([]exchange, error) {
+	lines := bufio.NewScanner(io.LimitReader(r, maxCassette))
 	lines.Buffer(nil, maxLine)
 	var exchanges []exchange
 	n := 0
@@ -119,17 +124,17 @@ func readCassette(file string) ([]exchange, error) {
 		}
 		e, err := readExchange(line)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		exchanges = append(exchanges, e)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes", file, n+1, maxLine)
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes", name, n+1, maxLine)
 	} else if err != nil {
 		return nil, fmt.Errorf("read the cassette: %w", err)
 	}
 	if len(exchanges) == 0 {
-		return nil, fmt.Errorf("the cassette %s holds no exchange", file)
+		return nil, fmt.Errorf("the cassette %s holds no exchange", name)
 	}
 	return exchanges, nil
 }

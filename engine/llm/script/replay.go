@@ -36,14 +36,27 @@ func Replay(file string, options ...ReplayOption) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &player{file: file}
+	return newPlayer(file, exchanges, options), nil
+}
+
+// ReplayFrom is [Replay] of a cassette that is not at hand as a file, with the name that errors call it by.
+func ReplayFrom(name string, r io.Reader, options ...ReplayOption) (http.RoundTripper, error) {
+	exchanges, err := decodeCassette(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return newPlayer(name, exchanges, options), nil
+}
+
+func newPlayer(name string, exchanges []exchange, options []ReplayOption) *player {
+	p := &player{file: name}
 	for _, option := range options {
 		option(p)
 	}
 	for _, e := range exchanges {
 		p.takes = append(p.takes, &take{exchange: e, endpoint: endpoint(e.Request.Method, e.Request.Path), body: essence(e.Request.Body)})
 	}
-	return p, nil
+	return p
 }
 
 // player answers from takes.
