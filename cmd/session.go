@@ -194,7 +194,7 @@ func rowText(m history.Message) string {
 		end = " (interrupted)"
 	}
 	switch {
-	case m.Origin == history.OriginError:
+	case m.Origin == history.OriginError, m.Origin == history.OriginInputGuardrailError:
 		return fmt.Sprintf("%s failed: %s", m.Agent, strings.TrimSpace(m.Content+"\n"+m.Extra.Hint))
 	case m.Type == history.TypeCall:
 		return fmt.Sprintf("%s calls %s %s%s", m.Agent, m.Name, m.Arguments, end)

@@ -181,7 +181,7 @@ func (s *Session) row(e history.Event) *Item {
 
 func messageKind(role history.Role, origin history.Origin) Kind {
 	switch {
-	case origin == history.OriginError:
+	case origin == history.OriginError, origin == history.OriginInputGuardrailError:
 		return Failure
 	case origin == history.OriginInputGuardrailMessage:
 		return Answer
