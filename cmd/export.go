@@ -3,18 +3,16 @@ package cmd
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
+	"bureau/cmd/swarm"
 	"bureau/engine/history"
 	"bureau/store"
 	"bureau/tui/text"
@@ -24,9 +22,6 @@ var exportFormats = []string{"markdown", "json", "agency-swarm"}
 
 // exportPage is how many rows are read at a time.
 const exportPage = 500
-
-// maxImport bounds a file that is taken in, in bytes.
-const maxImport = 1 << 30
 
 // exportVersion is the version of the JSON form.
 const exportVersion = 1
@@ -61,7 +56,7 @@ func export(ctx context.Context, s *store.Store, v history.Session, format strin
 	case "json":
 		return printJSON(w, exported{exportVersion, v, append([]history.Message{}, rows...)})
 	case "agency-swarm":
-		return printJSON(w, swarmChat(v, rows))
+		return printJSON(w, swarm.File(v, rows))
 	default:
 		out := bufio.NewWriter(w)
 		writeMarkdown(out, v, rows)
@@ -98,79 +93,6 @@ func exportName(folder string, v history.Session, format string) string {
 		path = fmt.Sprintf("%s-%d%s", base, n, ending)
 	}
 }
-
-// readExport reads what the JSON export writes, and refuses what could not be a session.
-func readExport(r io.Reader) (history.Session, []history.Message, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxImport+1))
-	if err != nil {
-		return history.Session{}, nil, err
-	}
-	if len(data) > maxImport {
-		return history.Session{}, nil, errors.New("larger than 1 GiB")
-	}
-	var e exported
-	if err := json.Unmarshal(data, &e); err != nil {
-		return history.Session{}, nil, fmt.Errorf("this is no export of a session: %w", err)
-	}
-	switch {
-	case e.Bureau == 0:
-		return history.Session{}, nil, errors.New(`this is no export of a session: it has no "bureau" version; "session export --format json" writes one`)
-	case e.Bureau > exportVersion:
-		return history.Session{}, nil, fmt.Errorf("it was written by a newer version of the program (form %d, this one reads %d)", e.Bureau, exportVersion)
-	case !agencyName.MatchString(e.Session.Agency):
-		return history.Session{}, nil, fmt.Errorf("an agency cannot be called %q: a name is a-z, 0-9 and -", e.Session.Agency)
-	}
-	if !sessionID.MatchString(e.Session.ID) {
-		e.Session.ID = "" // it becomes part of file names and of lines in a terminal
-	}
-	for i := range e.Messages {
-		if err := checkImported(&e.Messages[i]); err != nil {
-			return history.Session{}, nil, fmt.Errorf("messages[%d]: %w", i, err)
-		}
-	}
-	e.Session.Held = false
-	return e.Session, e.Messages, nil
-}
-
-// checkImported refuses a row that the table could not have, and settles one that was still streaming.
-func checkImported(m *history.Message) error {
-	if m.Agent == "" {
-		return errors.New("it has no agent")
-	}
-	switch m.Type {
-	case history.TypeMessage:
-		if m.Role != history.RoleUser && m.Role != history.RoleAssistant && m.Role != history.RoleSystem {
-			return fmt.Errorf("a message has no role %q", m.Role)
-		}
-	case history.TypeCall, history.TypeOutput:
-		if m.CallID == "" {
-			return errors.New("a call needs a call_id")
-		}
-		var object map[string]json.RawMessage
-		if m.Type == history.TypeCall && (json.Unmarshal([]byte(m.Arguments), &object) != nil || object == nil) {
-			return errors.New("the arguments of a call are a JSON object, as text")
-		}
-	case history.TypeReason:
-	default:
-		return fmt.Errorf("there is no type %q", m.Type)
-	}
-	switch m.Status {
-	case history.StatusStreaming:
-		m.Status = history.StatusInterrupted
-	case history.StatusCompleted, history.StatusInterrupted, history.StatusFailed:
-	default:
-		return fmt.Errorf("there is no status %q", m.Status)
-	}
-	if m.Protocol == "" {
-		m.Protocol = history.ProtocolChatCompletions
-	}
-	maps.DeleteFunc(m.Extra.Wire, func(name string, _ json.RawMessage) bool { return !slices.Contains(importedWire, name) })
-	return nil
-}
-
-// importedWire are the fields of a reply that a server may be sent back from a file. One that no server knows would have every
-// later request of the session refused.
-var importedWire = []string{"extra_content", "reasoning_details", "reasoning_field"}
 
 // writeMarkdown writes a session for readers: the user thread with each delegation where it happened, one level of quoting
 // for each level of nesting.

@@ -40,6 +40,7 @@ type serverKey struct{}
 //	id FILE             the id that a file holds, in $ID
 //	expand FILE         puts variables into a file
 //	same A B            two exports hold the same but for ids and times
+//	bare A B            two chats of Agency Swarm hold the same but for the times of the file
 //	safe                nothing of what the last command said would take over a terminal
 //	newer FILE          makes a database one of a newer program
 //	hostilename FOLDER  makes an agency file whose name would take over a terminal
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": codeCommand, "server": serverCommand, "sent": sentCommand, "lists": listsCommand, "events": eventsCommand,
-			"sql": sqlCommand, "first": firstCommand, "id": idCommand, "expand": expandCommand, "same": sameCommand, "safe": safeCommand,
+			"sql": sqlCommand, "first": firstCommand, "id": idCommand, "expand": expandCommand, "same": sameCommand, "bare": bareCommand, "safe": safeCommand,
 			"newer": newerCommand, "hostilename": hostileNameCommand,
 		},
 	})
@@ -177,6 +178,19 @@ func sameCommand(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: same A B")
 	}
 	a, b := changing.ReplaceAllString(ts.ReadFile(args[0]), "-"), changing.ReplaceAllString(ts.ReadFile(args[1]), "-")
+	if a != b {
+		ts.Fatalf("they differ:\n%s\n%s", a, b)
+	}
+}
+
+// times matches when a chat was begun and changed.
+var times = regexp.MustCompile(`"(created_at|modified_at)": "[^"]*"`)
+
+func bareCommand(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: bare A B")
+	}
+	a, b := times.ReplaceAllString(ts.ReadFile(args[0]), "-"), times.ReplaceAllString(ts.ReadFile(args[1]), "-")
 	if a != b {
 		ts.Fatalf("they differ:\n%s\n%s", a, b)
 	}

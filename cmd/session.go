@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -190,8 +189,11 @@ func rowText(m history.Message) string {
 		caller = "You"
 	}
 	end := ""
-	if m.Status == history.StatusInterrupted {
+	switch m.Status {
+	case history.StatusInterrupted:
 		end = " (interrupted)"
+	case history.StatusFailed:
+		end = " (" + strings.TrimSuffix("failed: "+m.Extra.Hint, ": ") + ")"
 	}
 	switch {
 	case m.Origin == history.OriginError, m.Origin == history.OriginInputGuardrailError:
@@ -213,11 +215,12 @@ func rowText(m history.Message) string {
 
 // sourcesOf lists what a server named as the sources of a text, below it.
 func sourcesOf(m history.Message) string {
-	if len(m.Extra.Citations) == 0 {
+	sources := m.Extra.Sources()
+	if len(sources) == 0 {
 		return ""
 	}
 	lines := "\n\nSources:"
-	for i, c := range m.Extra.Citations {
+	for i, c := range sources {
 		lines += fmt.Sprintf("\n[%d] %s", i+1, strings.TrimSpace(text.Line(c.Title)+" "+c.URL))
 	}
 	return lines
@@ -242,37 +245,6 @@ func newSessionExportCommand(p *program) *cobra.Command {
 	c.Flags().StringVar(&format, "format", "markdown", strings.Join(exportFormats, ", "))
 	c.Flags().StringVarP(&output, "output", "o", "", "the file; it must not be there yet")
 	return c
-}
-
-func newSessionImportCommand(p *program) *cobra.Command {
-	return &cobra.Command{
-		Use: "import FILE", Short: `Take in a session that "export --format json" wrote; "-" is standard input`, Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			in := io.Reader(p.in)
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return usagef("", "the file cannot be read: %v", err)
-				}
-				defer file.Close()
-				in = file
-			}
-			v, rows, err := readExport(in)
-			if err != nil {
-				return usagef("", "%s: %v", args[0], err)
-			}
-			return p.withStore(c.Context(), func(ctx context.Context, s *store.Store) error {
-				if _, err := s.Session(ctx, v.ID); err == nil || v.ID == "" {
-					v.ID = history.NewSessionID()
-				}
-				if err := s.Import(ctx, v, rows); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(p.out, "%s\n", v.ID)
-				return err
-			})
-		},
-	}
 }
 
 func newSessionDeleteCommand(p *program) *cobra.Command {

@@ -58,6 +58,7 @@ type Engine struct {
 	roles   map[string]*role
 	pending pending
 	alone   sequence
+	notices notices
 }
 
 // New prepares an agency to run. It fails when a tool that the agency names is not there, and when its guardrails start programs that

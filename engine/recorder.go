@@ -220,9 +220,14 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 		rec.reasoning = rec.begin(history.Message{Type: history.TypeReason}, history.EventReasoningStart)
 		rec.add(rec.reasoning, history.EventReasoningContent, reply.Reasoning)
 	}
+	if call, ok := rec.run.writtenCall(rec.model.Ref(), reply); ok && rec.words != nil {
+		rec.replaceWords(call)
+	}
 	for _, o := range rec.open {
 		m := &o.row
-		m.Status = history.StatusCompleted
+		if m.Status == history.StatusStreaming {
+			m.Status = history.StatusCompleted
+		}
 		if m.Type == history.TypeCall {
 			o.settleArguments()
 			s.calls = append(s.calls, m)
@@ -233,8 +238,8 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 				m.Content = reply.Reasoning
 			}
 		}
-		if o == rec.words {
-			m.Extra.Citations = reply.Citations
+		if o == rec.words && m.Status == history.StatusCompleted {
+			m.Extra.Citations = history.RawCitations(reply.Citations)
 			s.text = m.Content
 			rec.run.note(m.Content)
 		}
@@ -246,6 +251,9 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 				o.row.Extra.WireID = call.ID
 			}
 		}
+	}
+	if rec.err != nil {
+		return said{}, rec.err
 	}
 	return s, rec.end()
 }
@@ -289,7 +297,9 @@ func (rec *recorder) end() error {
 		case history.TypeReason:
 			kind = history.EventReasoningEnd
 		}
-		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Citations: o.row.Extra.Citations})
+		rec.emit(o, history.Event{
+			Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Hint: o.row.Extra.Hint, Citations: o.row.Extra.Sources(),
+		})
 	}
 	return nil
 }

@@ -142,6 +142,9 @@ func (r *run) once(ctx context.Context, model llm.Model, request llm.Request) (s
 		err = checkReply(model.Ref(), reply)
 	}
 	r.record(ctx, model, reply, started, err)
+	for _, warning := range reply.Warnings {
+		r.warn("%s", warning)
+	}
 	if err != nil {
 		status := history.StatusFailed
 		if ctx.Err() != nil {
@@ -150,6 +153,7 @@ func (r *run) once(ctx context.Context, model llm.Model, request llm.Request) (s
 		rec.abandon(status)
 		return said{}, err
 	}
+	r.noticeCut(model, request, reply)
 	s, err := rec.finish(reply)
 	if s.cut && len(s.calls) == 0 {
 		r.warn("The answer of %s was cut off at the output limit; max_output_tokens in its model_settings raises it.", r.role.agent.Name)

@@ -148,7 +148,7 @@ func TestCitationsAreKept(t *testing.T) {
 	b := newBench(t, "agents: {A: {instructions: x}}", play{"A": inTurn(llmtest.Response{Raw: []byte(raw)}, text("ok"))})
 	b.ok("A", "hi")
 	want := history.Citation{URL: "https://a.example", Title: "A", End: 4}
-	if got := b.rows()[1].Extra.Citations; len(got) != 1 || got[0] != want {
+	if got := b.rows()[1].Extra.Sources(); len(got) != 1 || got[0] != want {
 		t.Errorf("the row has %+v", got)
 	}
 	told := 0

@@ -61,6 +61,8 @@ const (
 	OriginOutputGuardrailError Origin = "output_guardrail_error"
 	// OriginError marks the failed row that tells why a run ended without an answer.
 	OriginError Origin = "error"
+	// OriginImported marks a note on an item of another program that has no counterpart here.
+	OriginImported Origin = "imported"
 )
 
 // Message is one row of the flat table. ID orders the history and is 0 until the row is stored.
@@ -113,25 +115,19 @@ type Extra struct {
 	Code string `json:"code,omitempty"`
 	// Hint says what can be done about a failed row.
 	Hint string `json:"hint,omitempty"`
-	// Citations are the sources that a server named for the text.
-	Citations []Citation `json:"citations,omitempty"`
 	// Imported names the program that a row was imported from.
 	Imported string `json:"imported,omitempty"`
+	// Item is the imported item itself, without its labels, where the row cannot say all of it.
+	Item json.RawMessage `json:"item,omitempty"`
+	// Citations of a message: a list of what it refers to, as its server or another program gave them.
+	Citations json.RawMessage `json:"citations,omitempty"`
 }
 
 // IsZero tells whether nothing is set, so that the column stays NULL.
 func (e Extra) IsZero() bool {
 	return e.RawArguments == "" && e.ArgumentsError == "" && e.RawName == "" && e.WireID == "" && len(e.Wire) == 0 &&
-		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && e.Imported == "" && len(e.Citations) == 0
-}
-
-// Citation is a source of a text. Start and End bound the part of the text that it stands for, as the server counts; both are 0
-// where it does not say.
-type Citation struct {
-	URL   string `json:"url"`
-	Title string `json:"title,omitempty"`
-	Start int    `json:"start,omitempty"`
-	End   int    `json:"end,omitempty"`
+		e.Model == "" && !e.IsError && e.Code == "" && e.Hint == "" && e.Imported == "" &&
+		len(e.Item) == 0 && len(e.Citations) == 0
 }
 
 // Thread returns the conversation that the row belongs to.

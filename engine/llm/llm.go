@@ -153,6 +153,8 @@ type Reply struct {
 	// Wire is what the server wants back unchanged with the assistant message (reasoning_details, the name that its
 	// reasoning field had), by field name.
 	Wire map[string]json.RawMessage
+	// Warnings say in sentences what was done otherwise than asked: a setting that the server refuses and that was left out.
+	Warnings []string
 }
 
 // IsEmpty tells whether the reply has neither text nor calls.

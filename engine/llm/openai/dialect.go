@@ -154,12 +154,65 @@ func (d Dialect) parameters(schema json.RawMessage) json.RawMessage {
 		return schema
 	}
 	if d.PlainSchemas {
-		var tree any
+		var tree map[string]any
 		if json.Unmarshal(out, &tree) != nil {
 			return schema
 		}
-		if plain, err := json.Marshal(plainSchema(tree)); err == nil {
+		if plain, err := json.Marshal(plainSchema(oneObject(tree))); err == nil {
 			return plain
+		}
+	}
+	return out
+}
+
+// oneObject makes one object of a schema whose top is a choice, or a sum, of objects: with all their properties, of which
+// those are required that every choice, or any summand, requires. The tool's own check stays as strict as it was.
+func oneObject(schema map[string]any) map[string]any {
+	out := maps.Clone(schema)
+	for _, name := range []string{"anyOf", "oneOf", "allOf"} {
+		parts, ok := out[name].([]any)
+		if !ok {
+			continue
+		}
+		delete(out, name)
+		properties, _ := out["properties"].(map[string]any)
+		properties = maps.Clone(properties)
+		if properties == nil {
+			properties = map[string]any{}
+		}
+		var common []any
+		for i, part := range parts {
+			object, _ := part.(map[string]any)
+			object = oneObject(object)
+			inner, _ := object["properties"].(map[string]any)
+			for key, value := range inner {
+				if _, taken := properties[key]; !taken {
+					properties[key] = value
+				}
+			}
+			required, _ := object["required"].([]any)
+			required = unique(required)
+			if i == 0 || name == "allOf" {
+				common = append(common, required...)
+			} else {
+				common = slices.DeleteFunc(common, func(key any) bool { return !slices.Contains(required, key) })
+			}
+		}
+		own, _ := out["required"].([]any)
+		out["properties"] = properties
+		if required := unique(slices.Concat(own, common)); len(required) > 0 {
+			out["required"] = required
+		}
+	}
+	return out
+}
+
+// unique leaves out what is no text, and what came before.
+func unique(names []any) []any {
+	var out []any
+	for _, name := range names {
+		if _, ok := name.(string); ok && !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -18,6 +18,8 @@ type habits struct {
 	oneSystemFirst  bool
 	formatInWords   bool
 	content         contentForm
+	// whole: the next answer comes in one piece, because the server lost track of a call that it streamed.
+	whole bool
 }
 
 // habitSet notes which habits a request has been adapted in, so that none is changed back and forth.
@@ -33,6 +35,7 @@ const (
 	triedContentOnce
 	triedContentTwice
 	triedFormat
+	triedWhole
 )
 
 var (
@@ -49,6 +52,7 @@ var (
 	formatRefused   = matcher(`response_?format`, `response.{0,3}mime.?type`, `json.?schema`, `json.?mode`, `structured.?output`, `\bgrammar\b`)
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
+	lostTrack       = matcher(`invalid diff: now finding less tool calls`)
 	reasoningName   = regexp.MustCompile(`(?i)\breasoning(_content|_details)?\b`)
 )
 
@@ -63,6 +67,10 @@ func (h *habits) adapt(e *llm.Error, req llm.Request, tried *habitSet) bool {
 	}
 	if orderRefused.MatchString(said) && e.Status >= 400 && !h.oneSystemFirst && try(triedOrder) {
 		h.oneSystemFirst = true
+		return true
+	}
+	if e.Kind == llm.KindModelFault && lostTrack.MatchString(said) && try(triedWhole) {
+		h.whole = true
 		return true
 	}
 	if e.Kind != llm.KindRequest || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
@@ -118,4 +126,18 @@ func sendsReasoning(req llm.Request) bool {
 		}
 	}
 	return false
+}
+
+// learned says what the user should know of the habits that have come since: settings that are left out from now on.
+func (h habits) learned(since habits, ref llm.Ref) []string {
+	var said []string
+	for _, setting := range []struct {
+		name        string
+		then, since bool
+	}{{"temperature", since.noTemperature, h.noTemperature}, {"top_p", since.noTopP, h.noTopP}} {
+		if setting.since && !setting.then {
+			said = append(said, ref.String()+" refuses the setting "+setting.name+": it is left out from now on, and the model uses its own default.")
+		}
+	}
+	return said
 }

@@ -47,12 +47,12 @@ func (e *endpoint) networkReason(err error) (reason, hint string) {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return "the proxy cannot be reached: " + op.Err.Error(), "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 	case errors.As(err, &dns):
 		return "no address is known for " + dns.Name, hint
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection is refused", hint
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		return "the proxy cannot be reached: " + op.Err.Error(), "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 	case errors.As(err, &op) && op.Timeout():
 		return "it does not answer", hint
 	}

@@ -50,6 +50,9 @@ func (m *Model) Protocol() history.Protocol { return history.ProtocolChatComplet
 // Window is the size of the context window that was configured; 0 where it is not known.
 func (m *Model) Window() int { return m.window }
 
+// IsLocal tells whether the server is on this machine or in its own network.
+func (m *Model) IsLocal() bool { return m.provider.IsLocal() }
+
 // Stream asks the model. A request that the server refuses for a habit of its own (the name of the output limit, a
 // temperature, the form of a message) is sent again in the other form, and the habit remembered: that is no retry, for the
 // model has not seen it. A reply that comes with an error has no calls, for they may be half.
@@ -63,18 +66,31 @@ func (m *Model) stream(ctx context.Context, req llm.Request, on func(llm.Delta))
 	m.mu.Lock()
 	h := m.habits
 	m.mu.Unlock()
+	before := h
 	var tried habitSet
+	told := false
+	tell := func(d llm.Delta) { told = true; on(d) }
 	for {
-		reply, streamed, err := m.once(ctx, req, h, on)
+		reply, streamed, err := m.once(ctx, req, h, tell)
 		var refused *llm.Error
-		if err == nil || !errors.As(err, &refused) || !h.adapt(refused, req, &tried) {
-			if err == nil && tried != 0 {
-				m.mu.Lock()
-				m.habits = h
-				m.mu.Unlock()
-			}
+		again := err != nil && errors.As(err, &refused) && h.adapt(refused, req, &tried)
+		if again && !told {
+			continue
+		}
+		switch {
+		case err == nil:
+			reply.Warnings = h.learned(before, m.ref)
+			h.whole = false // it was that one answer
+		case again && h.whole: // what was told cannot be taken back; the caller's next try comes in one piece
+		default:
 			return reply, streamed, err
 		}
+		if h != before {
+			m.mu.Lock()
+			m.habits = h
+			m.mu.Unlock()
+		}
+		return reply, streamed, err
 	}
 }
 

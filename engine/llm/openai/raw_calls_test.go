@@ -58,6 +58,14 @@ func callCases() []rawCase {
 			raw: calls(`{"index":0,"id":"a","function":{"name":"read"}}`) + calls(`{"index":0,"function":{"name":"_file"}}`) +
 				calls(`{"index":0,"function":{"arguments":"{}"}}`) + end,
 			calls: []string{"a read_file {}"}},
+		{name: "empty name later", finish: tools,
+			raw:   calls(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`) + calls(`{"index":0,"function":{"name":"","arguments":"}"}}`) + end,
+			calls: []string{"a f {}"}},
+		{name: "name and first arguments together", finish: tools,
+			raw:   calls(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"p\""}}`) + calls(`{"index":0,"function":{"arguments":":1}"}}`) + end,
+			calls: []string{`a f {"p":1}`}},
+		{name: "call written as text", raw: say("<tool_call>{\"name\":\"f\",") + say("\"arguments\":{}}</tool_call>") + finish("stop") + done,
+			text: `<tool_call>{"name":"f","arguments":{}}</tool_call>`},
 		{name: "name on a closing piece", finish: tools,
 			raw: calls(`{"id":"a","function":{"name":"f","arguments":"{\"p\":1"}}`) +
 				calls(`{"id":null,"function":{"name":"f","arguments":"}"}}`) + end,

@@ -49,6 +49,7 @@ func framingCases() []rawCase {
 		{name: "JSON without a finish in place of a stream", raw: `{"choices":[{"message":{"content":"hi"}}]}`, text: "hi"},
 		{name: "indented JSON in place of a stream", raw: "{\n  \"choices\": [\n {\"message\": {\"content\": \"hi\"}}\n]\n}\n", text: "hi"},
 		{name: "invalid UTF-8 of the server's own", raw: "data: {\"choices\":[{\"delta\":{\"content\":\"a\xffb\"}}]}\n\n" + done, text: "a\ufffdb"},
+		{name: "halves of a character in two events", raw: say("a\ufffd") + say("\ufffdb") + finish("stop") + done, text: "a\ufffd\ufffdb"},
 		{name: "empty body", raw: "", kind: llm.KindEmpty, message: []string{"empty body"}},
 		{name: "204", status: 204, kind: llm.KindEmpty},
 		{name: "white space only", raw: "\n \n", kind: llm.KindEmpty},

@@ -64,7 +64,9 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 			Name: tool.Name, Description: tool.Description, Parameters: dialect.parameters(tool.Parameters),
 		}})
 	}
-	if !h.noStreamOptions {
+	if h.whole {
+		e.set("stream", false)
+	} else if !h.noStreamOptions {
 		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
 	}
 	settings := req.Settings
