@@ -20,6 +20,22 @@ var answers = map[string]func(*llmtest.Request) llmtest.Response{
 		return llmtest.Response{Status: http.StatusUnauthorized, Body: `{"error":{"message":"no such key","type":"invalid_request_error","code":"invalid_api_key"}}`}
 	},
 	"team": team,
+	// A model that thinks before it delegates.
+	"thinking": func(r *llmtest.Request) llmtest.Response {
+		switch results := r.Results(); {
+		case strings.Contains(r.System, "You are the Clerk"):
+			return llmtest.Response{Text: "Clerk noted: " + r.Last}
+		case len(results) > 0:
+			return llmtest.Response{Encrypted: "gAAAA+/==", Text: "Boss has heard: " + strings.Join(results, " / ")}
+		case len(r.Tools) > 0 && r.Tools[0].Name == "ping":
+			return llmtest.Response{Calls: []llmtest.Call{{ID: newCallID(), Name: "ping", Arguments: `{"word":"hello"}`}}}
+		}
+		arguments, err := json.Marshal(map[string]string{"recipient_agent": "Clerk", "message": r.Last, "additional_instructions": ""})
+		if err != nil {
+			panic(err)
+		}
+		return llmtest.Response{Reasoning: "I ask <the> Clerk.", Calls: []llmtest.Call{{ID: newCallID(), Name: "send_message", Arguments: string(arguments)}}}
+	},
 	// A model that calls the first tool that it is offered.
 	"probed": func(r *llmtest.Request) llmtest.Response {
 		if len(r.Tools) == 0 || len(r.Results()) > 0 {

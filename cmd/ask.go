@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -231,9 +230,7 @@ type teller struct {
 	json     *bufio.Writer
 	progress io.Writer
 	cancel   context.CancelCauseFunc
-
-	mu  sync.Mutex
-	err error
+	err      error
 }
 
 func (p *program) teller(o askOptions, cancel context.CancelCauseFunc) *teller {

@@ -13,6 +13,8 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
+
+	"bureau/engine/history"
 )
 
 // config is the user's config.yaml.
@@ -35,6 +37,8 @@ type providerConfig struct {
 	BaseURL string `yaml:"base_url"`
 	// APIKeyEnv is the name of the environment variable that holds the key.
 	APIKeyEnv string `yaml:"api_key_env"`
+	// API is the protocol of its models: chat_completions, which is the default, or responses.
+	API history.Protocol `yaml:"api"`
 	// APIVersion is for classic Azure deployments.
 	APIVersion string                 `yaml:"api_version"`
 	Timeouts   timeoutConfig          `yaml:"timeouts"`
@@ -50,6 +54,8 @@ type timeoutConfig struct {
 
 // modelConfig is what is known of one model.
 type modelConfig struct {
+	// API is the protocol of this model; empty is the server's.
+	API history.Protocol `yaml:"api"`
 	// Window is the context window in tokens.
 	Window int `yaml:"window"`
 	// Price in US dollars for a million tokens.

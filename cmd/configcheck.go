@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bureau/engine/history"
 	"bureau/engine/llm/openai"
 )
 
@@ -112,7 +113,7 @@ func (c *configChecker) providers(n *yaml.Node) {
 		}
 		addressed := false
 		address := func(n *yaml.Node) { addressed = true; c.address(n) }
-		c.fields(value, field{"base_url", address}, field{"api_key_env", c.text}, field{"api_version", c.text},
+		c.fields(value, field{"base_url", address}, field{"api_key_env", c.text}, field{"api", c.api}, field{"api_version", c.text},
 			field{"timeouts", c.timeouts}, field{"models", c.models})
 		if _, known := openai.Lookup(name); !known && !addressed {
 			var names []string
@@ -130,7 +131,7 @@ func (c *configChecker) timeouts(n *yaml.Node) {
 
 func (c *configChecker) models(n *yaml.Node) {
 	c.pairs(n, func(_, value *yaml.Node) {
-		c.fields(value, field{"window", c.count}, field{"price", func(n *yaml.Node) {
+		c.fields(value, field{"api", c.api}, field{"window", c.count}, field{"price", func(n *yaml.Node) {
 			c.fields(n, field{"input", c.number}, field{"output", c.number}, field{"cached", c.number})
 		}})
 	})
@@ -194,6 +195,16 @@ func (c *configChecker) truth(n *yaml.Node) {
 func (c *configChecker) theme(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode || !slices.Contains([]string{"auto", "light", "dark"}, n.Value) {
 		c.fault(n, "theme is auto, light or dark, not %q", n.Value)
+	}
+}
+
+// api checks the name of a protocol.
+func (c *configChecker) api(n *yaml.Node) {
+	known := []string{string(history.ProtocolChatCompletions), string(history.ProtocolResponses)}
+	if n.Kind != yaml.ScalarNode {
+		c.text(n)
+	} else if !slices.Contains(known, n.Value) {
+		c.fault(n, "there is no api %q%s", n.Value, suggest(n.Value, known))
 	}
 }
 

@@ -163,4 +163,4 @@ func checkImported(m *history.Message) error {
 
 // importedWire are the fields of a reply that a server may be sent back from a file. One that no server knows would have every
 // later request of the session refused.
-var importedWire = []string{"extra_content", "reasoning_details", "reasoning_field"}
+var importedWire = []string{"extra_content", "reasoning_details", "reasoning_field", "items"}

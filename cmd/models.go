@@ -227,9 +227,13 @@ func (m *models) connection(ref llm.Ref) (openai.Config, error) {
 	timeouts := openai.Timeouts{
 		Connect: time.Duration(c.Timeouts.Connect), FirstByte: time.Duration(c.Timeouts.FirstByte), Idle: time.Duration(c.Timeouts.Idle),
 	}
-	connection := openai.Config{Ref: ref, Provider: p, Key: func() string { return m.key(p) }, Timeouts: timeouts, Window: window}
+	connection := openai.Config{
+		Ref: ref, Provider: p, API: cmp.Or(c.Models[ref.Model].API, c.API), Key: func() string { return m.key(p) },
+		Timeouts: timeouts, Window: window,
+	}
 	if m.cassette != nil {
 		connection.Transport, connection.Key, connection.Provider.NeedsKey = m.cassette, nil, false
+		connection.API = cmp.Or(script.Protocol(m.cassette), connection.API)
 	}
 	if m.record != nil {
 		connection.Transport = script.Record(m.record, openai.NewTransport(p, timeouts))
@@ -306,7 +310,8 @@ func (m *models) replay(ref llm.Ref, transport http.RoundTripper) (llm.Model, er
 		}
 	}
 	return openai.New(openai.Config{
-		Ref: ref, Provider: openai.Custom(ref.Provider, "http://localhost/v1", ""), Transport: transport, Window: cloudWindow,
+		Ref: ref, Provider: openai.Custom(ref.Provider, "http://localhost/v1", ""), API: script.Protocol(transport),
+		Transport: transport, Window: cloudWindow,
 	})
 }
 

@@ -80,7 +80,7 @@ func startPeer(t *testing.T, program string, args func(port string) []string) st
 	}
 }
 
-// journal is what aimock was sent, in order.
+// journal is what aimock was sent, in order, over whichever protocol as Chat Completions has it.
 type journal []struct {
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers"`
@@ -169,7 +169,7 @@ const outline = "SELECT agent, coalesce(caller_agent, 'user'), type, coalesce(na
 func TestPeerAimock(t *testing.T) {
 	t.Parallel()
 	peers(t)
-	for _, c := range []outcome{
+	cases := []outcome{
 		{message: "please delegate", answer: "Boss: it is done", asked: "Boss Worker Boss", rows: []string{
 			"Boss|user|message|user|completed", "Boss|user|message|assistant|completed", "Boss|user|function_call|send_message|completed",
 			"Worker|Boss|message|user|completed", "Worker|Boss|message|assistant|completed",
@@ -188,23 +188,29 @@ func TestPeerAimock(t *testing.T) {
 		{message: "cut always", code: 3, stderr: "ended in the middle of the answer", asked: "Boss Boss Boss"},
 		{message: "garbage", code: 3, stderr: "broken JSON", asked: "Boss"},
 		{message: "nobody knows this", code: 3, stderr: "404", asked: "Boss", status: []int{404}},
-	} {
-		t.Run(c.message, func(t *testing.T) {
-			t.Parallel()
-			fixtures := filepath.Join(t.TempDir(), "fixtures.json")
-			if err := os.WriteFile(fixtures, []byte(aimockFixtures), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			address := startPeer(t, "llmock", func(port string) []string { return []string{"-p", port, "-f", fixtures} })
-			u := newUser(t, map[string]string{"desk.yaml": deskFile})
-			u.env = append(u.env, "OPENAI_BASE_URL="+address+"/v1", "OPENAI_API_KEY=peer-key")
-			u.check(t, c)
-			j := readJournal(t, address)
-			if got := j.of(); c.asked != "" && got != c.asked {
-				t.Errorf("asked %s, want %s", got, c.asked)
-			}
-			j.check(t, c.status)
-		})
+	}
+	for api, path := range map[string]string{"chat_completions": "/v1/chat/completions", "responses": "/v1/responses"} {
+		for _, c := range cases {
+			t.Run(api+" "+c.message, func(t *testing.T) {
+				t.Parallel()
+				fixtures := filepath.Join(t.TempDir(), "fixtures.json")
+				if err := os.WriteFile(fixtures, []byte(aimockFixtures), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				address := startPeer(t, "llmock", func(port string) []string { return []string{"-p", port, "-f", fixtures} })
+				u := newUser(t, map[string]string{"desk.yaml": deskFile})
+				u.env = append(u.env, "OPENAI_BASE_URL="+address+"/v1", "OPENAI_API_KEY=peer-key")
+				if err := writeConfig(filepath.Dir(u.folder), noLocalServers+"  openai: {api: "+api+"}\n"); err != nil {
+					t.Fatal(err)
+				}
+				u.check(t, c)
+				j := readJournal(t, address)
+				if got := j.of(); c.asked != "" && got != c.asked {
+					t.Errorf("asked %s, want %s", got, c.asked)
+				}
+				j.check(t, path, c.status)
+			})
+		}
 	}
 }
 
@@ -237,14 +243,14 @@ func (u *user) check(t *testing.T, c outcome) {
 }
 
 // check holds what was sent against what every request keeps.
-func (j journal) check(t *testing.T, status []int) {
+func (j journal) check(t *testing.T, path string, status []int) {
 	t.Helper()
 	for i, e := range j {
 		want := http.StatusOK
 		if i < len(status) {
 			want = status[i]
 		}
-		if e.Response.Status != want || e.Path != "/v1/chat/completions" || e.Body.Model != "peer" || !e.Body.Stream || e.Headers["authorization"] == "" {
+		if e.Response.Status != want || e.Path != path || e.Body.Model != "peer" || !e.Body.Stream || e.Headers["authorization"] == "" {
 			t.Errorf("request %d: %+v", i, e)
 		}
 		open := map[string]bool{}

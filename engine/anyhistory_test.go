@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,6 +12,9 @@ import (
 	"bureau/engine/llm/llmtest"
 	"bureau/engine/llm/openai"
 )
+
+// isAboutItems tells whether a server refused what it is said to have sent, which is then sent without.
+var isAboutItems = regexp.MustCompile(`encrypted content|not persisted|required (following|'reasoning')|^(invalid|unknown|duplicate).*(input\[|item)`)
 
 // anyRow is a row as a killed, cancelled, failed or foreign program may have left it.
 func anyRow(r *rand.Rand) history.Message {
@@ -38,7 +42,12 @@ func anyRow(r *rand.Rand) history.Message {
 	if r.IntN(3) == 0 {
 		m.Extra.Model = pick("strict/A", "other/A", "strict")
 		m.Extra.IsError = r.IntN(2) == 0
-		m.Extra.Wire = map[string]json.RawMessage{"extra_content": json.RawMessage(`{"google":{"thought_signature":"x"}}`)}
+		m.Extra.Wire = map[string]json.RawMessage{
+			"extra_content": json.RawMessage(`{"google":{"thought_signature":"x"}}`),
+			"items": json.RawMessage("[" + pick("", "null", "1", encryptedItem, encryptedItem+","+secondItem, bareItem, wordsItem, encryptedItem+","+wordsItem,
+				lookItem, secondItem+","+lookItem, lookItem+","+wordsItem, `{"type":"web_search_call","id":"ws_1"}`, `{"type":"function_call","id":7,"call_id":null,"name":"look","arguments":{}}`,
+				`{"type":"message","role":"user","content":[{"type":"input_text","text":"text"}]}`, `{"type":"message","role":"assistant","id":"x","extra":1,"content":[{"type":"output_text","text":"text"}]}`) + "]"),
+		}
 	}
 	return m
 }
@@ -54,6 +63,7 @@ func TestNextRequestIsValidWhateverIsOnRecord(t *testing.T) {
 			dialect: openai.Dialect{OneSystemFirst: true, ShortCallIDs: true},
 		},
 		"small window": {window: 600},
+		"responses":    {protocol: history.ProtocolResponses, refusals: true}, // of items that the server never sent
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +100,11 @@ func TestNextRequestIsValidWhateverIsOnRecord(t *testing.T) {
 				after, err := b.store.All(t.Context(), session, 0, 100)
 				if err != nil {
 					t.Fatal(err)
+				}
+				for _, reason := range b.server.Refused() {
+					if !isAboutItems.MatchString(reason) {
+						t.Fatalf("seed %d: refused: %s", seed, reason)
+					}
 				}
 				for i, m := range rows {
 					if after[i].Content != m.Content || after[i].Arguments != m.Arguments || after[i].Name != m.Name {

@@ -19,12 +19,11 @@ type lines struct {
 
 // Reasons that several lines share.
 const (
-	noPythonAPI    = "a part of the reference's Python interface that has no counterpart: an agency is a file, a turn one text"
-	noAttachments  = "attachments are not a part of the program"
-	noHostedTools  = "hosted tools are not a part of the program"
-	noCallbacks    = "rows go to the database as they happen; there are no callbacks that load or save a whole history"
-	noToolClasses  = "an edge has at most one send tool and one handoff, named in the file; there are no tool classes"
-	noResponseItem = "history is neutral: it is woven for Chat Completions, and no item of the Responses API is replayed"
+	noPythonAPI   = "a part of the reference's Python interface that has no counterpart: an agency is a file, a turn one text"
+	noAttachments = "attachments are not a part of the program"
+	noHostedTools = "hosted tools are not a part of the program"
+	noCallbacks   = "rows go to the database as they happen; there are no callbacks that load or save a whole history"
+	noToolClasses = "an edge has at most one send tool and one handoff, named in the file; there are no tool classes"
 )
 
 func TestConformance(t *testing.T) {

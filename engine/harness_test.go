@@ -66,6 +66,10 @@ type setup struct {
 	rows []history.Message
 	// folder is where commands run; empty is that of the test.
 	folder string
+	// protocol is that of every model; empty is Chat Completions. A test may change it between turns.
+	protocol history.Protocol
+	// at is a server that another bench has begun.
+	at *llmtest.Server
 	// refusals says that the server is expected to refuse.
 	refusals bool
 }
@@ -99,7 +103,7 @@ func newBench(t testing.TB, yaml string, p play, tools ...tool.Tool) *bench {
 func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 	t.Helper()
 	b := &bench{t: t, setup: s, session: "s", registry: &tool.Registry{}}
-	if s.model == nil {
+	if b.server = s.at; s.model == nil && s.at == nil {
 		b.server = llmtest.NewServer(t, func(r *llmtest.Request) llmtest.Response {
 			if answer := p[r.Model]; answer != nil {
 				return answer(r)
@@ -175,7 +179,7 @@ func (b *bench) newEngine(agency *agencies.Agency) *engine.Engine {
 				return b.setup.model(a.Name), nil
 			}
 			return openai.New(openai.Config{
-				Ref: llm.Ref{Provider: "strict", Model: a.Name}, Window: window,
+				Ref: llm.Ref{Provider: "strict", Model: a.Name}, Window: window, API: b.setup.protocol,
 				Provider: openai.Provider{Name: "strict", BaseURL: b.server.URL, Dialect: b.setup.dialect},
 			})
 		},

@@ -34,12 +34,12 @@ var recordLines = lines{
 	leftOut: map[string]string{
 		"T05": noPythonAPI, "T06": noCallbacks, "T07": noCallbacks, "T08": noCallbacks, "T09": noCallbacks, "T10": noCallbacks,
 		"T11": noCallbacks, "T12": noCallbacks + "; a row that cannot be written ends the run, see TestRowThatCannotBeWrittenEndsTheTurn",
-		"T17": noPythonAPI, "T20": noAttachments, "T21": noResponseItem, "T22": "no message has the role of a tool: outputs are rows of their own",
+		"T17": noPythonAPI, "T20": noAttachments, "T22": "no message has the role of a tool: outputs are rows of their own",
 		"T25": "history is neutral: no model expects a protocol", "T26": "history is neutral: no thread is incompatible with a model",
-		"T28": noResponseItem, "T29": noResponseItem, "T30": "nothing on record is ever removed or deduplicated", "T32": noResponseItem,
-		"T33": noResponseItem, "T35": "rows are written as they stream; nothing is collected at the end", "T36": noAttachments, "T37": noHostedTools,
+		"T30": "nothing on record is ever removed or deduplicated", "T35": "rows are written as they stream; nothing is collected at the end", "T36": noAttachments, "T37": noHostedTools,
 	},
 	covered: map[string]func(*testing.T){
+		"T21": itemLines["T21"], "T28": itemLines["T28"], "T29": itemLines["T29"], "T32": itemLines["T32"], "T33": itemLines["T33"],
 		"T01": func(t *testing.T) {
 			if rows := newBench(t, agentsOf("A"), nil).rows(); len(rows) != 0 {
 				t.Errorf("a new session has %d rows", len(rows))

@@ -220,6 +220,7 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 		rec.reasoning = rec.begin(history.Message{Type: history.TypeReason}, history.EventReasoningStart)
 		rec.add(rec.reasoning, history.EventReasoningContent, reply.Reasoning)
 	}
+	wire := reply.Wire // stands on the first row that is no call
 	if call, ok := rec.run.writtenCall(rec.model.Ref(), reply); ok && rec.words != nil {
 		rec.replaceWords(call)
 	}
@@ -232,7 +233,7 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 			o.settleArguments()
 			s.calls = append(s.calls, m)
 		} else {
-			m.Extra.Wire = reply.Wire
+			m.Extra.Wire, wire = wire, nil
 			m.Content = reply.Text // what a server said as words may turn out to be reasoning in the end
 			if o == rec.reasoning {
 				m.Content = reply.Reasoning

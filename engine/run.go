@@ -206,7 +206,8 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	}
 	view := weave.View{
 		System: instructions(shared, own, additional), Reminders: reminders,
-		Agent: r.role.agent.Name, Caller: r.caller, Tools: r.role.offered, Provider: model.Ref().Provider,
+		Agent: r.role.agent.Name, Caller: r.caller, Tools: r.role.offered,
+		Provider: model.Ref().Provider, Protocol: model.Protocol(),
 		InFlight: r.turn.isInFlight, Budget: budget(model, r.role, share), Nudge: nudge,
 	}
 	rows, err := r.rows(ctx)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"bureau/engine/history"
 
@@ -107,11 +108,13 @@ func encodeExtra(e history.Extra) (any, error) {
 	if e.IsZero() {
 		return nil, nil
 	}
-	b, err := json.Marshal(e)
-	if err != nil {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // what a server wants back unchanged stays so to the byte
+	if err := encoder.Encode(e); err != nil {
 		return nil, fmt.Errorf("encode extra: %w", err)
 	}
-	return string(b), nil
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 const (

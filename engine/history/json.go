@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -45,7 +46,13 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	if !utf8.ValidString(m.Content) {
 		w.Content, w.ContentBytes = "", []byte(m.Content)
 	}
-	return json.Marshal(w)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // what a server wants back unchanged stays so to the byte
+	if err := encoder.Encode(w); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

@@ -64,7 +64,8 @@ type Message struct {
 	Name   string
 	// Reasoning that came with an assistant message, for servers that want it back.
 	Reasoning string
-	// Wire is what the server wants back unchanged, by field name; only ever what the same provider sent.
+	// Wire is what the server wants back unchanged, by field name; only ever what the same provider sent over the same
+	// protocol. Over the Responses API it is there without calls too.
 	Wire map[string]json.RawMessage
 }
 
@@ -151,7 +152,7 @@ type Reply struct {
 	// Citations are the sources that the server names for the text.
 	Citations []history.Citation
 	// Wire is what the server wants back unchanged with the assistant message (reasoning_details, the name that its
-	// reasoning field had), by field name.
+	// reasoning field had; over the Responses API the items of its words), by field name.
 	Wire map[string]json.RawMessage
 	// Warnings say in sentences what was done otherwise than asked: a setting that the server refuses and that was left out.
 	Warnings []string

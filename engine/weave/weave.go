@@ -29,8 +29,9 @@ type View struct {
 	Caller string
 	// Tools are those that it is offered. Calls of other agents to tools that it lacks become notes.
 	Tools []llm.Tool
-	// Provider is the one that is asked: only what it sent itself goes back to it unchanged.
+	// Provider is the one that is asked, over Protocol: only what it sent itself, over the same one, goes back to it unchanged.
 	Provider string
+	Protocol history.Protocol
 	// InFlight holds the ids of calls that are being carried out at this moment, this run's own ancestors among them: they
 	// are left out, since they are neither answered nor interrupted.
 	InFlight func(callID string) bool
@@ -260,26 +261,32 @@ func plain(row history.Message) (llm.Message, bool) {
 func reply(rows []history.Message, outputs map[int64]history.Message, view View) []unit {
 	said := llm.Message{Role: llm.RoleAssistant}
 	var answers, notes []llm.Message
+	partly := false
 	for _, row := range rows {
 		sameProvider := row.Extra.Model != "" && strings.HasPrefix(row.Extra.Model, view.Provider+"/")
+		var wire map[string]json.RawMessage
+		if sameProvider && row.Protocol == view.Protocol && (row.Agent == view.Agent || row.Protocol != history.ProtocolResponses) {
+			wire = row.Extra.Wire // over the Responses API it holds reasoning, which is the agent's own
+		}
 		switch {
 		case !isWoven(row):
 		case row.Type == history.TypeReason:
 			if row.Agent == view.Agent && sameProvider {
 				said.Reasoning = row.Content
-				said.Wire = row.Extra.Wire
+				if wire != nil {
+					said.Wire = wire
+				}
 			}
 		case row.Type == history.TypeMessage:
 			said.Content = row.Content
-			if said.Wire == nil && row.Agent == view.Agent && sameProvider {
-				said.Wire = row.Extra.Wire
+			if said.Wire == nil && row.Agent == view.Agent {
+				said.Wire = wire
 			}
 		case view.InFlight != nil && view.InFlight(row.CallID):
+			partly = true
 		case row.Agent == view.Agent || offers(view.Tools, row.Name):
 			call := sound(row, view.ids)
-			if sameProvider {
-				call.Wire = row.Extra.Wire
-			}
+			call.Wire = wire
 			said.Calls = append(said.Calls, call)
 			answers = append(answers, llm.Message{
 				Role: llm.RoleTool, CallID: call.ID, Name: call.Name, Content: outcome(outputs, row.ID),
@@ -290,8 +297,15 @@ func reply(rows []history.Message, outputs map[int64]history.Message, view View)
 	}
 	var units []unit
 	if strings.TrimSpace(said.Content) != "" || len(said.Calls) > 0 {
-		if len(said.Calls) == 0 {
+		switch {
+		case view.Protocol != history.ProtocolResponses && len(said.Calls) == 0:
 			said.Reasoning, said.Wire = "", nil
+		case view.Protocol == history.ProtocolResponses && partly:
+			// The items of one reply belong together: without all of them none goes back as it came.
+			said.Wire = nil
+			for i := range said.Calls {
+				said.Calls[i].Wire = nil
+			}
 		}
 		units = append(units, newUnit(append([]llm.Message{said}, answers...)...))
 	}

@@ -41,6 +41,29 @@ func checkFormat(r *Request) *refusal {
 	return nil
 }
 
+// checkTextFormat is checkFormat for the Responses API, where the schema stands beside its type.
+func checkTextFormat(r *Request) *refusal {
+	var text struct {
+		Format map[string]json.RawMessage `json:"format"`
+	}
+	if raw, ok := r.Fields["text"]; ok && json.Unmarshal(raw, &text) != nil {
+		return refuse("text is not an object with a format")
+	}
+	if text.Format == nil {
+		return nil
+	}
+	format := map[string]any{"type": text.Format["type"]}
+	delete(text.Format, "type")
+	if len(text.Format) > 0 {
+		format["json_schema"] = text.Format
+	}
+	raw, err := json.Marshal(format)
+	if err != nil {
+		return refuse("text.format: %v", err)
+	}
+	return checkFormat(&Request{Fields: map[string]json.RawMessage{"response_format": raw}})
+}
+
 // checkStrict refuses an object that leaves open which fields it has.
 func checkStrict(node any) *refusal {
 	switch node := node.(type) {

@@ -22,6 +22,13 @@ type Request struct {
 	Fields map[string]json.RawMessage
 	Header http.Header
 	Body   []byte
+
+	// Responses tells that it came over the Responses API: Messages are then what its input comes to in messages, the
+	// instructions first, and Items the input itself.
+	Responses bool
+	Items     []Item
+
+	number int // of the request at its server, from 1
 }
 
 // Message is one message of a request.

@@ -11,6 +11,9 @@ import (
 type Response struct {
 	Text      string
 	Reasoning string
+	// Encrypted is the encrypted content of the reasoning, over the Responses API; empty makes one up where there is
+	// Reasoning. It is sent when the request asks for it.
+	Encrypted string
 	// Calls are streamed one after the other, each with its index and id in the first chunk.
 	Calls []Call
 	// Finish is the finish_reason; empty means tool_calls with calls, else stop.
@@ -74,6 +77,8 @@ func (resp Response) write(w http.ResponseWriter, r *http.Request, req *Request)
 	var chunks, closing [][]byte
 	if resp.Raw != nil {
 		chunks = [][]byte{resp.Raw}
+	} else if req.Responses {
+		chunks, closing = resp.events(req)
 	} else {
 		chunks, closing = resp.frames(req)
 	}
@@ -172,11 +177,16 @@ func (resp Response) frames(req *Request) (content, closing [][]byte) {
 	return content, append(closing, []byte("data: [DONE]\n\n"))
 }
 
-func (resp Response) usage() map[string]any {
-	u := Usage{Input: 120, Output: 30, Cached: 20}
+// counts is what the answer cost.
+func (resp Response) counts() Usage {
 	if resp.Usage != nil {
-		u = *resp.Usage
+		return *resp.Usage
 	}
+	return Usage{Input: 120, Output: 30, Cached: 20}
+}
+
+func (resp Response) usage() map[string]any {
+	u := resp.counts()
 	return map[string]any{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 		"prompt_tokens_details":     map[string]any{"cached_tokens": u.Cached},

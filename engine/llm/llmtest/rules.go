@@ -55,6 +55,10 @@ func (rules rules) check(r *Request, reasoning map[string]string) *refusal {
 			return fault
 		}
 	}
+	return rules.checkWindow(r)
+}
+
+func (rules rules) checkWindow(r *Request) *refusal {
 	if tokens := len(r.Body) / 4; rules.window > 0 && tokens > rules.window {
 		fault := refuse("this model's maximum context length is %d tokens, but the messages came to %d tokens", rules.window, tokens)
 		fault.code = "context_length_exceeded"

@@ -1,4 +1,4 @@
-// Package llmtest is a fake Chat Completions server for tests. It answers what a test tells it to, in any shape and at any
+// Package llmtest is a fake server of Chat Completions and of the Responses API for tests. It answers what a test tells it to, in any shape and at any
 // pace, and refuses with 400 whatever the strictest real server refuses, so that a test sees a request that some server
 // would not take. It knows the wire format alone, and nothing of how Bureau builds a request. A Server is safe for
 // concurrent use; the answer function is called from many goroutines at once.
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Server is a fake Chat Completions server on the loopback. It ends with its test.
+// Server is a fake model server on the loopback. It ends with its test.
 type Server struct {
 	// URL is the base URL, which ends in /v1.
 	URL string
@@ -28,6 +28,7 @@ type Server struct {
 	refused   []string
 	open      int
 	reasoning map[string]string // by call id, what was thought before it
+	sent      map[string]sentItem
 	models    []string
 }
 
@@ -63,12 +64,17 @@ func Models(names ...string) Option { return func(s *Server) { s.models = names 
 // NewServer starts a server that answers each request that it does not refuse with what answer returns.
 func NewServer(t testing.TB, answer func(*Request) Response, options ...Option) *Server {
 	t.Helper()
-	s := &Server{answer: answer, reasoning: map[string]string{}, models: []string{"test"}}
+	s := &Server{answer: answer, reasoning: map[string]string{}, sent: map[string]sentItem{}, models: []string{"test"}}
 	for _, option := range options {
 		option(s)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		s.complete(w, r, parse, func(req *Request) *refusal { return s.rules.check(req, s.reasoning) })
+	})
+	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) {
+		s.complete(w, r, parseResponses, func(req *Request) *refusal { return s.rules.checkResponses(req, s.sent) })
+	})
 	mux.HandleFunc("GET /v1/models", s.list)
 	s.http = httptest.NewServer(mux)
 	s.URL = s.http.URL + "/v1"
@@ -117,7 +123,7 @@ func Sequence(t testing.TB, responses ...Response) func(*Request) Response {
 	}
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, parse func([]byte) (*Request, *refusal), check func(*Request) *refusal) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -127,9 +133,10 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
+	req.number = len(s.requests)
 	s.open++
 	if fault == nil {
-		fault = s.rules.check(req, s.reasoning)
+		fault = check(req)
 	}
 	if fault != nil {
 		s.refused = append(s.refused, fault.message)
@@ -150,7 +157,11 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	resp := s.answer(req)
-	if resp.Reasoning != "" {
+	if req.Responses {
+		s.mu.Lock()
+		resp.remember(req, s.sent)
+		s.mu.Unlock()
+	} else if resp.Reasoning != "" {
 		s.mu.Lock()
 		for i, call := range resp.Calls {
 			s.reasoning[call.id(i)] = resp.Reasoning

@@ -77,6 +77,62 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
+// BenchmarkEvents compares the way from the socket to the callback over the Responses API with go-openai's RecvRaw alone,
+// in one run.
+func BenchmarkEvents(b *testing.B) {
+	var stream bytes.Buffer
+	stream.WriteString(added(0, bareMessage("msg_1")))
+	for i := range benchChunks {
+		fmt.Fprintf(&stream, "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":%d,\"item_id\":\"msg_1\","+
+			"\"output_index\":0,\"content_index\":0,\"delta\":\" word\",\"logprobs\":[],\"obfuscation\":\"x7Fq2Lw\"}\n\n", i)
+	}
+	stream.WriteString(completed())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(stream.Bytes())
+	}))
+	b.Cleanup(server.Close)
+	b.Run("bureau", func(b *testing.B) {
+		m := modelOf(b, server.URL+"/v1", overResponses)
+		deltas := 0
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := m.Stream(context.Background(), hello, func(llm.Delta) { deltas++ }); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, deltas)
+	})
+	b.Run("go-openai-recvraw", func(b *testing.B) {
+		config := goopenai.DefaultConfig("")
+		config.BaseURL = server.URL + "/v1"
+		config.EmptyMessagesLimit = 1 << 30
+		client := goopenai.NewClientWithConfig(config)
+		deltas := 0
+		b.ReportAllocs()
+		for b.Loop() {
+			stream, err := client.CreateResponseStream(context.Background(), goopenai.CreateResponseRequest{Model: "m", Input: "hello"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for {
+				_, err := stream.RecvRaw()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				deltas++
+			}
+			if err := stream.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, deltas)
+	})
+}
+
 func report(b *testing.B, deltas int) {
 	b.Helper()
 	if deltas < benchChunks*b.N {

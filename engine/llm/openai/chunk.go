@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"bureau/engine/history"
 )
 
 // chunk is one frame of an answer, read as leniently as servers write: what has the wrong type is passed over, not refused.
@@ -266,6 +268,22 @@ type usage struct {
 	CompletionDetails struct {
 		ReasoningTokens number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	InputDetails struct {
+		CachedTokens number `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		ReasoningTokens number `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// counts is the usage in the words of all parts.
+func (u *usage) counts() history.Usage {
+	return history.Usage{
+		InputTokens:     first(u.PromptTokens, u.InputTokens),
+		OutputTokens:    first(u.CompletionTokens, u.OutputTokens),
+		CachedTokens:    first(u.PromptDetails.CachedTokens, u.InputDetails.CachedTokens, u.CacheHit, u.CachedTokens),
+		ReasoningTokens: first(u.CompletionDetails.ReasoningTokens, u.OutputDetails.ReasoningTokens),
+	}
 }
 
 // first returns the first number that is there and not below 0.

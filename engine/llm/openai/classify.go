@@ -53,6 +53,7 @@ func (f fault) effectiveStatus() int {
 		{"timeout", 504}, {"deadline_exceeded", 504}, {"server_error", 500}, {"internal", 500}, {"authentication", 401},
 		{"invalid_api_key", 401}, {"unauthenticated", 401}, {"permission", 403}, {"not_found", 404}, {"notfound", 404},
 		{"context_size", 400}, {"context_length", 400}, {"invalid_request", 400}, {"invalid_argument", 400}, {"badrequest", 400},
+		{"invalid_prompt", 400}, {"invalid_encrypted", 400},
 	} {
 		if strings.Contains(words, known.word) {
 			return known.status

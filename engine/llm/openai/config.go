@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bureau/engine/history"
 	"bureau/engine/llm"
 )
 
@@ -17,6 +18,8 @@ import (
 type Config struct {
 	Ref      llm.Ref
 	Provider Provider
+	// API is the protocol to ask in; empty is Chat Completions.
+	API history.Protocol
 	// Key returns the key, or "" where there is none; nil where none is needed. It is asked for every request.
 	Key func() string
 	// Transport sends the requests; nil means NewTransport of the provider and the timeouts.
@@ -111,6 +114,14 @@ func (e *endpoint) chatURL() *url.URL {
 		return e.url("chat", "completions")
 	}
 	return e.azureURL("deployments", e.ref.Model, "chat", "completions")
+}
+
+// responsesURL is where they go over the Responses API, which names a deployment in the body.
+func (e *endpoint) responsesURL() *url.URL {
+	if e.provider.APIVersion == "" {
+		return e.url("responses")
+	}
+	return e.azureURL("responses")
 }
 
 // modelsURL is where the server lists what it offers.

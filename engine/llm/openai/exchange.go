@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"bureau/engine/history"
 	"bureau/engine/llm"
 )
 
@@ -19,9 +20,10 @@ import (
 // whatever is no answer into an *llm.Error, and gives the answer out as clean frames.
 type exchange struct {
 	*endpoint
-	at     *url.URL
-	edits  edits
-	cancel context.CancelCauseFunc
+	protocol history.Protocol
+	at       *url.URL
+	edits    edits
+	cancel   context.CancelCauseFunc
 
 	frames *frames
 	watch  *watchdog
@@ -126,7 +128,7 @@ func (x *exchange) readError(err error) error {
 	protocol := func(format string, args ...any) error {
 		return &llm.Error{
 			Kind: llm.KindProtocol, Ref: x.ref, Message: x.clean(fmt.Sprintf(format, args...)), Err: err,
-			Hint: "check the base URL and that the server speaks Chat Completions",
+			Hint: "check the base URL and that the server speaks " + x.language(),
 		}
 	}
 	var sample []byte
@@ -152,6 +154,14 @@ func (x *exchange) readError(err error) error {
 			Message: x.clean(fmt.Sprintf("the connection to %s ended in the middle of the answer: %v", where, err)),
 		}
 	}
+}
+
+// language is the protocol's name for people.
+func (x *exchange) language() string {
+	if x.protocol == history.ProtocolResponses {
+		return "the Responses API"
+	}
+	return "Chat Completions"
 }
 
 // baseHint suggests what base URLs usually end in.

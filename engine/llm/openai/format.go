@@ -17,15 +17,19 @@ func askInWords(messages []llm.Message, format llm.Format) []llm.Message {
 	return slices.Insert(out, 0, llm.Message{Role: llm.RoleSystem, Content: format.InWords()})
 }
 
-// responseFormat is the field of the request. A schema that says of every object which fields it has and that all must be there is
-// held to the letter by servers that can.
-func responseFormat(format llm.Format) any {
+// format is what the request says of the format of the answer: messages that ask for it in words, or the setting for it; nil for none.
+// A schema that says of every object which fields it has and that all must be there is held to the letter by servers that can.
+func (m *Model) format(req llm.Request, h habits) ([]llm.Message, map[string]any) {
+	format := req.Settings.Format
+	switch {
+	case format == nil:
+		return req.Messages, nil
+	case h.formatInWords || m.provider.Dialect.FormatOrTools && len(req.Tools) > 0:
+		return askInWords(req.Messages, *format), nil
+	}
 	var schema any
 	strict := json.Unmarshal(format.Schema, &schema) == nil && isStrict(schema)
-	return map[string]any{
-		"type":        "json_schema",
-		"json_schema": map[string]any{"name": format.Name, "schema": format.Schema, "strict": strict},
-	}
+	return req.Messages, map[string]any{"name": format.Name, "schema": format.Schema, "strict": strict}
 }
 
 // looseKeywords are those that no strict server takes.

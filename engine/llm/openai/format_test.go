@@ -112,3 +112,37 @@ data: [DONE]
 		}
 	}
 }
+
+// Over the Responses API the same stands in another place, and sources stand with the text.
+func TestFormatAndCitationsOverResponses(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
+	req := llm.Request{Messages: hello.Messages, Settings: llm.Settings{Format: &llm.Format{Name: "answer", Schema: json.RawMessage(schema)}}}
+	s := llmtest.NewServer(t, answerHello)
+	ask(t, against(t, s, "openai", overResponses), req)
+	noneRefused(t, s)
+	if got := string(s.Requests()[0].Fields["text"]); got != `{"format":{"name":"answer","schema":`+schema+`,"strict":true,"type":"json_schema"}}` {
+		t.Errorf("sent %s", got)
+	}
+
+	refusing := llmtest.NewServer(t, refuseWhen(func(r *llmtest.Request) bool { return r.Fields["text"] != nil }, 400, "Unsupported parameter: 'text.format'"))
+	m := against(t, refusing, "acme", overResponses)
+	ask(t, m, req)
+	ask(t, m, req)
+	if got := refusing.Requests(); len(got) != 3 || !strings.Contains(string(got[2].Body), "JSON Schema") {
+		t.Errorf("%d requests", len(got))
+	}
+
+	raw := `data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":"Fish."}
+
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"Fish.","annotations":[{"type":"url_citation","url":"https://b.example","title":"B","start_index":0,"end_index":4}]}]}}
+
+data: {"type":"response.completed","response":{"status":"completed","output":[]}}
+
+`
+	cited := llmtest.NewServer(t, func(*llmtest.Request) llmtest.Response { return llmtest.Response{Raw: []byte(raw)} })
+	reply := ask(t, against(t, cited, "acme", overResponses), hello)
+	if want := (history.Citation{URL: "https://b.example", Title: "B", End: 4}); len(reply.Citations) != 1 || reply.Citations[0] != want {
+		t.Errorf("citations %+v", reply.Citations)
+	}
+}

@@ -32,7 +32,7 @@ type frames struct {
 	pos     int
 	data    []byte // of the event under way
 	parts   int    // data lines of the event under way
-	event   string
+	event   []byte // its name
 	err     error
 	sniffed bool
 	json    *json.Decoder // of a plain JSON body
@@ -125,7 +125,7 @@ func (f *frames) line(line []byte) {
 	case "data":
 		f.addData(value)
 	case "event":
-		f.event = string(value)
+		f.event = append(f.event[:0], value...)
 	case "error":
 		f.emitError(value)
 	case "", "id", "retry":
@@ -179,7 +179,7 @@ func (f *frames) dispatch() {
 	if len(data) > 0 {
 		f.value(data)
 	}
-	f.event = ""
+	f.event = f.event[:0]
 }
 
 // value gives out the data of an event: a JSON value, several in a row, or one behind the beginning of another that a
@@ -203,7 +203,7 @@ func (f *frames) value(data []byte) {
 			break
 		}
 		if err != nil {
-			if f.event == "error" {
+			if string(f.event) == "error" {
 				f.emitError(data)
 				return
 			}
@@ -220,9 +220,15 @@ func (f *frames) value(data []byte) {
 
 // emitEvent gives out the value of an event by its name.
 func (f *frames) emitEvent(value []byte) {
-	if f.event == "error" && !bytes.Contains(value, []byte(`"error"`)) {
+	if string(f.event) == "error" && !bytes.Contains(value, []byte(`"error"`)) {
 		f.emitError(value)
 		return
+	}
+	if bytes.HasPrefix(f.event, []byte("response.")) && !bytes.Contains(value, f.event) {
+		// The type of an event of the Responses API stands in its data too, but for a few servers.
+		if typed := append([]byte(`{"type":"`+string(f.event)+`",`), bytes.TrimPrefix(value, []byte("{"))...); json.Valid(typed) {
+			value = typed
+		}
 	}
 	f.emit(value)
 }

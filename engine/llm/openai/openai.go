@@ -1,16 +1,17 @@
-// Package openai asks models over Chat Completions, as many servers speak it, each a little differently. It goes through
-// go-openai, of which it is the only importer, behind a transport of its own that makes any server's stream safe: framing,
-// truncation, errors inside a 200, web pages, silence. It knows servers and their habits, and nothing of agents, rows or
-// tools' meaning. A Model is safe for concurrent use; what it learns of its server it keeps for itself.
+// Package openai asks models over Chat Completions or the Responses API, as many servers speak them, each a little
+// differently. It goes through go-openai, of which it is the only importer, behind a transport of its own that makes any
+// server's stream safe: framing, truncation, errors inside a 200, web pages, silence. It knows servers and their habits, and
+// nothing of agents, rows or tools' meaning. A Model is safe for concurrent use; what it learns of its server it keeps for
+// itself.
 package openai
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"bureau/engine/history"
@@ -19,10 +20,11 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 )
 
-// Model is a model of a Chat Completions server.
+// Model is a model of a server, asked in one of its protocols.
 type Model struct {
 	*endpoint
-	window int
+	protocol history.Protocol
+	window   int
 
 	mu     sync.Mutex
 	habits habits
@@ -38,14 +40,18 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{endpoint: e, window: c.Window}, nil
+	protocol := cmp.Or(c.API, history.ProtocolChatCompletions)
+	if protocol != history.ProtocolChatCompletions && protocol != history.ProtocolResponses {
+		return nil, fmt.Errorf("there is no API %q: it is %s or %s", c.API, history.ProtocolChatCompletions, history.ProtocolResponses)
+	}
+	return &Model{endpoint: e, protocol: protocol, window: c.Window}, nil
 }
 
 // Ref is the model's reference.
 func (m *Model) Ref() llm.Ref { return m.ref }
 
-// Protocol is Chat Completions.
-func (m *Model) Protocol() history.Protocol { return history.ProtocolChatCompletions }
+// Protocol is the one that was configured.
+func (m *Model) Protocol() history.Protocol { return m.protocol }
 
 // Window is the size of the context window that was configured; 0 where it is not known.
 func (m *Model) Window() int { return m.window }
@@ -73,7 +79,7 @@ func (m *Model) stream(ctx context.Context, req llm.Request, on func(llm.Delta))
 	for {
 		reply, streamed, err := m.once(ctx, req, h, tell)
 		var refused *llm.Error
-		again := err != nil && errors.As(err, &refused) && h.adapt(refused, req, &tried)
+		again := err != nil && errors.As(err, &refused) && h.adapt(m.protocol, refused, req, &tried)
 		if again && !told {
 			continue
 		}
@@ -98,27 +104,43 @@ func (m *Model) stream(ctx context.Context, req llm.Request, on func(llm.Delta))
 func (m *Model) once(parent context.Context, req llm.Request, h habits, on func(llm.Delta)) (llm.Reply, bool, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	x := &exchange{endpoint: m.endpoint, at: m.chatURL(), cancel: cancel}
+	x := &exchange{endpoint: m.endpoint, protocol: m.protocol, cancel: cancel}
 	defer x.stop()
-	var wire goopenai.ChatCompletionRequest
-	wire, x.edits = m.build(req, h)
-
-	a := answer{exchange: x, accumulator: llm.NewAccumulator(toolNames(req.Tools), on)}
-	stream, err := m.client(x).CreateChatCompletionStream(ctx, wire)
+	accumulator := llm.NewAccumulator(toolNames(req.Tools), on)
+	ask := m.askChat
+	if m.protocol == history.ProtocolResponses {
+		ask = m.askResponses
+	}
+	in, stream, err := ask(ctx, x, accumulator, req, h)
 	if err == nil {
 		defer func() { _ = stream.Close() }()
-		err = a.read(stream)
+		err = x.readAll(stream, in)
 	}
-	reply := a.accumulator.Reply()
+	reply := accumulator.Reply()
 	if err == nil {
-		reply, err = a.finish(reply)
-		reply.Citations = a.sources
+		reply, err = in.finish(reply)
 	}
 	if err != nil {
 		reply.Calls = nil
 		err = x.cause(parent, ctx, err)
 	}
 	return reply, x.frames != nil && !x.frames.whole, err
+}
+
+// incoming is an answer on its way in, in one of the protocols.
+type incoming interface {
+	// take takes one frame. Its errors are *llm.Error, or say that the frame is no JSON.
+	take(raw []byte) error
+	// whole tells whether all of the answer has come, so that only the formal end of the stream can be missing.
+	whole() bool
+	// finish judges an answer that ended without an error: whether it is whole, and whether it is one.
+	finish(llm.Reply) (llm.Reply, error)
+}
+
+// rawStream is a stream of go-openai's.
+type rawStream interface {
+	RecvRaw() ([]byte, error)
+	Close() error
 }
 
 // client is go-openai over one exchange, which knows the address and the key itself.
@@ -158,150 +180,32 @@ func (x *exchange) stop() {
 	}
 }
 
-// answer is one answer on its way in.
-type answer struct {
-	*exchange
-	accumulator *llm.Accumulator
-	// reason is why the server says that the answer ends, in its own word; empty until it says so.
-	reason string
-	// chosen: some frame was one of a chat completion; begun: one had a token in it.
-	chosen, begun bool
-	// details of the reasoning, to be sent back as they came.
-	details details
-	sources sources
-	field   string // that the reasoning comes in
-}
-
-// read takes the frames until the end of the stream.
-func (a *answer) read(stream *goopenai.ChatCompletionStream) error {
+// readAll takes the frames until the end of the stream.
+func (x *exchange) readAll(stream rawStream, in incoming) error {
 	for {
 		raw, err := stream.RecvRaw()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			if a.reason != "" && a.chosen && !isProtocolFault(err) {
-				return nil // the answer is whole; only its formal end is missing
+			if in.whole() && !isProtocolFault(err) {
+				return nil // only the formal end is missing
 			}
-			return a.readError(err)
+			return x.readError(err)
 		}
-		if err := decodeChunk(raw, a.take); err != nil {
+		if err := in.take(raw); err != nil {
 			var own *llm.Error
 			if errors.As(err, &own) {
 				return own
 			}
-			a.frames.sample = raw
-			return a.readError(errBroken)
+			x.frames.sample = raw
+			return x.readError(errBroken)
 		}
 	}
 }
 
 func isProtocolFault(err error) bool {
 	return errors.Is(err, errBroken) || errors.Is(err, errTooLong) || errors.Is(err, errTooMuch)
-}
-
-// take takes one chunk.
-func (a *answer) take(c *chunk, raw []byte) error {
-	failed := isFault(c.Error)
-	if len(c.Choices) == 0 && c.Usage == nil && c.XGroq.Usage == nil && !failed {
-		// Frames without choices are many things, errors among them.
-		if f, ok := parseFault(raw); ok {
-			return a.exchange.fault(f, nil)
-		}
-		return nil
-	}
-	a.chosen = a.chosen || len(c.Choices) > 0
-	a.sources.addURLs(c.Citations)
-	for i := range c.Choices {
-		a.takeChoice(&c.Choices[i])
-	}
-	for _, u := range []*usage{c.XGroq.Usage, c.Usage} {
-		a.takeUsage(u)
-	}
-	if failed {
-		f, _ := parseFault(raw)
-		return a.exchange.fault(f, nil)
-	}
-	return nil
-}
-
-// isFault tells whether the error field of a chunk says something.
-func isFault(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "{}", "[]", "false", "0":
-		return false
-	}
-	return true
-}
-
-func (a *answer) takeChoice(c *choice) {
-	a.takeDelta(&c.Delta)
-	a.takeDelta(&c.Message)
-	a.takeUsage(c.Usage)
-	if !a.begun && a.accumulator.Started() {
-		a.begun = true
-		a.watch.first()
-	}
-	if c.FinishReason != "" {
-		a.reason = strings.ToLower(string(c.FinishReason))
-		a.watch.finishing()
-	}
-}
-
-func (a *answer) takeDelta(d *delta) {
-	a.sources.add(d.Annotations)
-	a.takeReasoning(d)
-	a.accumulator.Text(d.Content.text)
-	a.accumulator.Text(d.Refusal.text)
-	for i := range d.ToolCalls {
-		p := &d.ToolCalls[i]
-		a.accumulator.Call(llm.CallPart{
-			Index: p.index, HasIndex: p.hasIndex, ID: p.id, Name: string(p.function.Name),
-			Arguments: string(p.function.Arguments), Wire: p.wire,
-		})
-	}
-	if d.FunctionCall != nil {
-		a.accumulator.Call(llm.CallPart{
-			HasIndex: true, Name: string(d.FunctionCall.Name), Arguments: string(d.FunctionCall.Arguments),
-		})
-	}
-	if len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" {
-		a.accumulator.Wire("extra_content", d.ExtraContent)
-	}
-}
-
-// takeReasoning takes the reasoning once, under whichever names it comes.
-func (a *answer) takeReasoning(d *delta) {
-	for _, source := range []struct {
-		name string
-		from *content
-	}{{"reasoning_content", &d.ReasoningContent}, {"reasoning", &d.Reasoning}, {"thinking", &d.Thinking}} {
-		said := source.from.text + source.from.thinking
-		if said == "" {
-			continue
-		}
-		if a.field == "" {
-			a.field = source.name
-			a.accumulator.Wire(reasoningField, json.RawMessage(`"`+source.name+`"`))
-		}
-		a.accumulator.Reasoning(said)
-		a.details.add(d.ReasoningDetails)
-		return
-	}
-	a.accumulator.Reasoning(a.details.add(d.ReasoningDetails))
-	a.accumulator.Reasoning(d.Content.thinking)
-}
-
-func (a *answer) takeUsage(u *usage) {
-	if u == nil {
-		return
-	}
-	a.accumulator.Usage(history.Usage{
-		InputTokens:     first(u.PromptTokens, u.InputTokens),
-		OutputTokens:    first(u.CompletionTokens, u.OutputTokens),
-		CachedTokens:    first(u.PromptDetails.CachedTokens, u.CacheHit, u.CachedTokens),
-		ReasoningTokens: first(u.CompletionDetails.ReasoningTokens),
-	})
 }
 
 // The words for why an answer ends, beside those that say what they are.
@@ -311,44 +215,36 @@ var (
 	stopReasons   = []string{"stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed", "tool_calls", "tool_use", "function_call"}
 )
 
-// finish judges an answer that ended without an error: whether it is whole, and whether it is one.
-func (a *answer) finish(reply llm.Reply) (llm.Reply, error) {
-	reply.Wire = a.details.into(reply.Wire)
-	fail := func(kind llm.Kind, message, hint string) (llm.Reply, error) {
-		return reply, &llm.Error{Kind: kind, Ref: a.ref, Message: message, Hint: hint}
+func (x *exchange) truncated(where string) error {
+	return &llm.Error{
+		Kind: llm.KindTruncated, Ref: x.ref, Message: "the answer of " + where + " ended in the middle: the server closed the stream without a finish",
 	}
-	where := shown(a.at)
+}
+
+// judge decides by the server's word for why an answer ended, which may be empty, whether it is one.
+func (x *exchange) judge(reply llm.Reply, reason string) (llm.Reply, error) {
 	switch {
-	case a.frames.count > 0 && !a.chosen && !a.frames.done && reply.IsEmpty():
-		e := &llm.Error{Kind: llm.KindProtocol, Ref: a.ref, Message: where + " answered with something that is no chat completion", Hint: a.baseHint()}
-		return reply, e
-	case a.reason == "" && !a.frames.done && !a.frames.whole:
-		return fail(llm.KindTruncated, "the answer of "+where+" ended in the middle: the server closed the stream without a finish", "")
-	case strings.Contains(a.reason, "malformed_function_call"):
-		return fail(llm.KindModelFault, "the model wrote a call that its server could not read ("+safeText(a.reason, 80)+")", "try again, or choose another model")
-	case a.reason == "model_context_window_exceeded":
-		return fail(llm.KindOverflow, "the prompt is longer than the model's window", a.hint(llm.KindOverflow, fault{}))
-	case a.reason == "insufficient_system_resource", strings.HasPrefix(a.reason, "error"):
-		return fail(llm.KindServer, "the server ended the answer because of an error of its own ("+safeText(a.reason, 80)+")", "")
-	case slices.Contains(filterReasons, a.reason):
+	case slices.Contains(filterReasons, reason):
 		reply.Finish = llm.FinishFilter
 		if reply.IsEmpty() {
-			return fail(llm.KindFilter, "the answer was withheld by the provider's content filter", a.hint(llm.KindFilter, fault{}))
+			return reply, &llm.Error{
+				Kind: llm.KindFilter, Ref: x.ref, Message: "the answer was withheld by the provider's content filter", Hint: x.hint(llm.KindFilter, fault{}),
+			}
 		}
-	case slices.Contains(lengthReasons, a.reason):
+	case slices.Contains(lengthReasons, reason):
 		reply.Finish = llm.FinishLength
 		if reply.IsEmpty() {
-			return a.nothingBeforeLimit(reply)
+			return x.nothingBeforeLimit(reply)
 		}
 	case reply.IsEmpty():
 		message := "the model gave an empty answer"
 		if reply.Reasoning != "" {
 			message = "the model thought, but gave no answer"
 		}
-		if a.reason != "" && !slices.Contains(stopReasons, a.reason) {
-			message += " (" + safeText(a.reason, 80) + ")"
+		if reason != "" && !slices.Contains(stopReasons, reason) {
+			message += " (" + safeText(reason, 80) + ")"
 		}
-		return fail(llm.KindEmpty, message, "try again, or choose another model")
+		return reply, &llm.Error{Kind: llm.KindEmpty, Ref: x.ref, Message: message, Hint: "try again, or choose another model"}
 	case len(reply.Calls) > 0:
 		reply.Finish = llm.FinishToolCalls
 	default:
@@ -358,15 +254,15 @@ func (a *answer) finish(reply llm.Reply) (llm.Reply, error) {
 }
 
 // nothingBeforeLimit is for an answer that its limit ended before it began: asking again ends the same.
-func (a *answer) nothingBeforeLimit(reply llm.Reply) (llm.Reply, error) {
+func (x *exchange) nothingBeforeLimit(reply llm.Reply) (llm.Reply, error) {
 	e := &llm.Error{
-		Kind: llm.KindRequest, Ref: a.ref, Message: "the model reached its output limit while it was thinking, before it answered",
+		Kind: llm.KindRequest, Ref: x.ref, Message: "the model reached its output limit while it was thinking, before it answered",
 		Hint: "raise max_output_tokens in the agent's model_settings, or lower its reasoning effort",
 	}
 	if reply.Reasoning == "" && reply.Usage.OutputTokens == 0 {
 		e.Kind = llm.KindOverflow
 		e.Message = "the model had no room for an answer: the prompt fills its window"
-		e.Hint = a.hint(llm.KindOverflow, fault{})
+		e.Hint = x.hint(llm.KindOverflow, fault{})
 	}
 	return reply, e
 }

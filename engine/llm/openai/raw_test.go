@@ -173,55 +173,61 @@ func TestRawAnswers(t *testing.T) {
 				config.Provider.NeedsKey, config.Provider.KeyEnv = true, "ACME_KEY"
 				config.Key = func() string { return "secret-key-12345" }
 			})
-			var deltas []llm.Delta
-			reply, err := m.Stream(context.Background(), hello, func(d llm.Delta) { deltas = append(deltas, d) })
-			checkDeltas(t, deltas, reply)
-			if reply.Text != c.text {
-				t.Errorf("text %.200q, want %.200q", reply.Text, c.text)
-			}
-			if reply.Reasoning != c.reasoning {
-				t.Errorf("reasoning %q, want %q", reply.Reasoning, c.reasoning)
-			}
-			var got []string
-			for _, call := range reply.Calls {
-				got = append(got, call.ID+" "+call.Name+" "+call.Arguments)
-			}
-			if !slices.Equal(got, c.calls) {
-				t.Errorf("calls %q, want %q", got, c.calls)
-			}
-			if c.deltas != nil {
-				var got []string
-				for _, d := range deltas {
-					got = append(got, written(d))
-				}
-				if !slices.Equal(got, c.deltas) {
-					t.Errorf("deltas %q, want %q", got, c.deltas)
-				}
-			}
-			if c.usage != "" {
-				u := reply.Usage
-				if got := fmt.Sprintf("%d/%d/%d/%d", u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens); got != c.usage || !reply.HasUsage {
-					t.Errorf("usage %s (%v), want %s", got, reply.HasUsage, c.usage)
-				}
-			} else if reply.HasUsage {
-				t.Errorf("usage %+v where none was sent", reply.Usage)
-			}
-			if c.kind == "" {
-				if err != nil {
-					t.Fatalf("error: %v", err)
-				}
-				want := c.finish
-				if want == "" {
-					want = llm.FinishStop
-				}
-				if reply.Finish != want {
-					t.Errorf("finish %q, want %q", reply.Finish, want)
-				}
-				return
-			}
-			checkError(t, err, c)
+			checkAnswer(t, m, c)
 		})
 	}
+}
+
+// checkAnswer asks a server that answers with the bytes of the case.
+func checkAnswer(t *testing.T, m *openai.Model, c rawCase) {
+	t.Helper()
+	var deltas []llm.Delta
+	reply, err := m.Stream(context.Background(), hello, func(d llm.Delta) { deltas = append(deltas, d) })
+	checkDeltas(t, deltas, reply)
+	if reply.Text != c.text {
+		t.Errorf("text %.200q, want %.200q", reply.Text, c.text)
+	}
+	if reply.Reasoning != c.reasoning {
+		t.Errorf("reasoning %q, want %q", reply.Reasoning, c.reasoning)
+	}
+	var got []string
+	for _, call := range reply.Calls {
+		got = append(got, call.ID+" "+call.Name+" "+call.Arguments)
+	}
+	if !slices.Equal(got, c.calls) {
+		t.Errorf("calls %q, want %q", got, c.calls)
+	}
+	if c.deltas != nil {
+		var got []string
+		for _, d := range deltas {
+			got = append(got, written(d))
+		}
+		if !slices.Equal(got, c.deltas) {
+			t.Errorf("deltas %q, want %q", got, c.deltas)
+		}
+	}
+	if c.usage != "" {
+		u := reply.Usage
+		if got := fmt.Sprintf("%d/%d/%d/%d", u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens); got != c.usage || !reply.HasUsage {
+			t.Errorf("usage %s (%v), want %s", got, reply.HasUsage, c.usage)
+		}
+	} else if reply.HasUsage {
+		t.Errorf("usage %+v where none was sent", reply.Usage)
+	}
+	if c.kind == "" {
+		if err != nil {
+			t.Fatalf("error: %v", err)
+		}
+		want := c.finish
+		if want == "" {
+			want = llm.FinishStop
+		}
+		if reply.Finish != want {
+			t.Errorf("finish %q, want %q", reply.Finish, want)
+		}
+		return
+	}
+	checkError(t, err, c)
 }
 
 func checkError(t *testing.T, err error, c rawCase) {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -44,13 +45,9 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 	out := goopenai.ChatCompletionRequest{Model: placeholder, Stop: req.Settings.Stop, Seed: req.Settings.Seed}
 	e := edits{fields: map[string]json.RawMessage{}, messages: map[int]messageEdits{}}
 	e.set("model", m.ref.Model)
-	messages := req.Messages
-	if format := req.Settings.Format; format != nil {
-		if h.formatInWords || dialect.FormatOrTools && len(req.Tools) > 0 {
-			messages = askInWords(messages, *format)
-		} else {
-			e.set("response_format", responseFormat(*format))
-		}
+	messages, format := m.format(req, h)
+	if format != nil {
+		e.set("response_format", map[string]any{"type": "json_schema", "json_schema": format})
 	}
 	for i, message := range dialect.shape(messages) {
 		wire, edit := m.message(message, h)
@@ -81,7 +78,7 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 		if dialect.MaxCompletionTokens != h.otherLimitName {
 			out.MaxCompletionTokens = settings.MaxOutputTokens
 		} else {
-			out.MaxTokens = settings.MaxOutputTokens
+			e.set("max_tokens", settings.MaxOutputTokens) // the old name is what many servers know
 		}
 	}
 	out.ReasoningEffort = settings.ReasoningEffort
@@ -161,7 +158,7 @@ func (m *Model) addReasoning(fields map[string]json.RawMessage, message llm.Mess
 
 // set edits a field of the request. The value must be one that always marshals.
 func (e edits) set(name string, value any) {
-	if raw, err := json.Marshal(value); err == nil {
+	if raw, err := marshal(value); err == nil {
 		e.fields[name] = raw
 	}
 }
@@ -185,17 +182,28 @@ func (e edits) apply(body []byte) ([]byte, error) {
 			}
 			messages[i] = edited
 		}
-		edited, err := json.Marshal(messages)
+		edited, err := marshal(messages)
 		if err != nil {
 			return nil, err
 		}
 		request["messages"] = edited
 	}
-	out, err := json.Marshal(request)
+	out, err := marshal(request)
 	if err != nil || utf8.Valid(out) {
 		return out, err
 	}
 	return []byte(strings.ToValidUTF8(string(out), "\ufffd")), nil
+}
+
+// marshal is a value as JSON in which what a server sent stands as it came: nothing in it is escaped for a web page.
+func marshal(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 func (e messageEdits) apply(body []byte) ([]byte, error) {
@@ -221,11 +229,11 @@ func (e messageEdits) apply(body []byte) ([]byte, error) {
 				}
 			}
 		}
-		edited, err := json.Marshal(calls)
+		edited, err := marshal(calls)
 		if err != nil {
 			return nil, err
 		}
 		message["tool_calls"] = edited
 	}
-	return json.Marshal(message)
+	return marshal(message)
 }

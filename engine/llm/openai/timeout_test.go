@@ -205,35 +205,43 @@ func FuzzStream(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, size int) {
-		if size < 1 {
-			size = 1
-		}
-		type outcome struct {
-			reply string
-			kind  llm.Kind
-		}
-		run := func(body io.Reader) outcome {
-			m := modelOf(t, "http://127.0.0.1:9/v1", func(c *openai.Config) {
-				c.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return streamed(io.NopCloser(body)), nil })
-			})
-			reply, err := m.Stream(context.Background(), hello, func(llm.Delta) {})
-			out := outcome{reply: reply.Text + "|" + reply.Reasoning}
-			for _, call := range reply.Calls {
-				out.reply += "|" + call.ID + call.Name + call.Arguments
-			}
-			var e *llm.Error
-			if errors.As(err, &e) {
-				out.kind = e.Kind
-			} else if err != nil {
-				t.Fatalf("error %T: %v", err, err)
-			}
-			return out
-		}
-		whole, cut := run(bytes.NewReader(raw)), run(&inPieces{raw, size})
-		if whole != cut {
-			t.Errorf("whole %+v, in pieces of %d %+v", whole, size, cut)
-		}
+		wholeAndInPieces(t, raw, max(size, 1))
 	})
+}
+
+// wholeAndInPieces holds an answer that comes in one piece against the same in pieces of a size.
+func wholeAndInPieces(t *testing.T, raw []byte, size int, change ...func(*openai.Config)) {
+	t.Helper()
+	type outcome struct {
+		reply string
+		kind  llm.Kind
+	}
+	run := func(body io.Reader) outcome {
+		m := modelOf(t, "http://127.0.0.1:9/v1", func(c *openai.Config) {
+			c.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return streamed(io.NopCloser(body)), nil })
+			for _, f := range change {
+				f(c)
+			}
+		})
+		var deltas []llm.Delta
+		reply, err := m.Stream(context.Background(), hello, func(d llm.Delta) { deltas = append(deltas, d) })
+		checkDeltas(t, deltas, reply)
+		out := outcome{reply: reply.Text + "|" + reply.Reasoning}
+		for _, call := range reply.Calls {
+			out.reply += "|" + call.ID + call.Name + call.Arguments
+		}
+		var e *llm.Error
+		if errors.As(err, &e) {
+			out.kind = e.Kind
+		} else if err != nil {
+			t.Fatalf("error %T: %v", err, err)
+		}
+		return out
+	}
+	whole, cut := run(bytes.NewReader(raw)), run(&inPieces{raw, size})
+	if whole != cut {
+		t.Errorf("whole %+v, in pieces of %d %+v", whole, size, cut)
+	}
 }
 
 // inPieces reads size bytes at a time.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bureau/engine/history"
 )
 
 // ReplayOption changes how a cassette is replayed.
@@ -57,6 +59,23 @@ func newPlayer(name string, exchanges []exchange, options []ReplayOption) *playe
 		p.takes = append(p.takes, &take{exchange: e, endpoint: endpoint(e.Request.Method, e.Request.Path), body: essence(e.Request.Body)})
 	}
 	return p
+}
+
+// Protocol is the one that the first request of a model in a cassette was asked in; empty for a transport that is none of Replay's.
+func Protocol(transport http.RoundTripper) history.Protocol {
+	p, ok := transport.(*player)
+	if !ok {
+		return ""
+	}
+	for _, t := range p.takes {
+		switch {
+		case strings.HasSuffix(t.endpoint, "/responses"):
+			return history.ProtocolResponses
+		case strings.HasSuffix(t.endpoint, "/chat/completions"):
+			return history.ProtocolChatCompletions
+		}
+	}
+	return ""
 }
 
 // player answers from takes.
