@@ -1,6 +1,6 @@
-// Package markdown shows Markdown as styled rows. Goldmark reads it, Glamour styles what stands within a block, Chroma colours
-// code; how blocks stand below and inside one another is decided here, so that lists and quotes keep their indentation, code
-// its columns, and every row its width.
+// Package markdown shows Markdown as styled rows. Goldmark reads it and Chroma colours code; how that looks is decided here, so
+// that lists and quotes keep their indentation, code its columns, and every row its width, and so that the program starts in
+// the time and the memory that it may take.
 //
 // The text is hostile: it is made safe before it is read, entities are resolved to safe characters only, links show their
 // target and are no links to the terminal, images are named and HTML is shown as it is written. What fails to render

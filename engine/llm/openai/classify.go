@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -92,10 +93,21 @@ var (
 		`no such model`, `unknown model`, `no models? loaded`)
 )
 
-// matcher compiles alternatives into one expression that takes no notice of case.
-func matcher(alternatives ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?is)` + strings.Join(alternatives, "|"))
+// pattern is an expression that is compiled when it is first asked: a program that has no trouble starts without them.
+type pattern struct {
+	source   string
+	compiled func() *regexp.Regexp
 }
+
+// matcher joins alternatives into one pattern that takes no notice of case.
+func matcher(alternatives ...string) pattern {
+	source := `(?is)` + strings.Join(alternatives, "|")
+	return pattern{source, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })}
+}
+
+func (p pattern) MatchString(s string) bool { return p.compiled().MatchString(s) }
+
+func (p pattern) String() string { return p.source }
 
 // classify decides what the error means for the next step.
 func (f fault) classify() llm.Kind {
