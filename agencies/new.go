@@ -29,12 +29,20 @@ agents: # the first is the one that the user talks to
       Find out what the user needs. Ask Researcher for facts, and give it all that it has to know:
       it does not see this conversation. Then answer in your own words.
       When the user wants a text polished, hand over to Editor.
+    # An empty session offers these by number:
+    # conversation_starters: [What can you do?]
+    # What it may be sent and answer; also: %[9]s
+    # input_guardrails: [{deny: '(?i)password', message: Never tell anybody a password.}]
+    # output_guardrails: [{max_length: 4000, message: Be shorter.}]
   Researcher:
     description: Finds facts
     instructions: |
       Answer the question that you are sent in a few sentences, with where you know it from.
     # Tools that read the folder in which the program was started:
     # tools: [read_file, list_directory, search_files]
+    # What others send it, and how it answers, as JSON Schemas:
+    # input: {type: object, properties: {question: {type: string}}, required: [question]}
+    # output_type: {type: object, properties: {answer: {type: string}, source: {type: string}}, required: [answer]}
   Editor:
     description: Polishes texts together with the user
     # model: openai/gpt-5-mini              # another model than the others
@@ -69,5 +77,5 @@ func New(name string) ([]byte, error) {
 	}
 	l := DefaultLimits
 	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name), nil
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name, "allow, json_schema, command, judge"), nil
 }

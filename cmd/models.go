@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bureau/agencies"
+	"bureau/engine"
 	"bureau/engine/history"
 	"bureau/engine/llm"
 	"bureau/engine/llm/openai"
@@ -358,7 +359,7 @@ func (m *models) price(ref llm.Ref, u history.Usage) *float64 {
 
 // knownNames are the tools and providers that an agency file may name.
 func knownNames(c config) agencies.Known {
-	known := agencies.Known{Tools: builtin.Names(), Providers: []string{"script", "replay"}}
+	known := agencies.Known{Tools: append(builtin.Names(), engine.ToolNames()...), Providers: []string{"script", "replay"}}
 	for _, p := range openai.Providers() {
 		known.Providers = append(known.Providers, p.Name)
 	}

@@ -126,7 +126,12 @@ func registry(root *os.Root, now func() time.Time) *tool.Registry {
 
 // newEngine joins the parts to run an agency in the working folder. The returned function lets go of the folder.
 func (p *program) newEngine(agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event)) (*engine.Engine, func(), error) {
-	return stage{folder: p.folder, log: s, model: m.forAgent, price: m.price, publish: publish}.engine(agency)
+	if err := p.checkTrust(agency); err != nil {
+		return nil, nil, err
+	}
+	return stage{
+		folder: p.folder, log: s, model: m.forAgent, price: m.price, publish: publish, mayRunCommands: p.trusts(agency),
+	}.engine(agency)
 }
 
 // stage is where an agency plays.
@@ -138,6 +143,8 @@ type stage struct {
 	model   func(context.Context, agencies.Agent) (llm.Model, error)
 	price   func(llm.Ref, history.Usage) *float64
 	publish func(history.Event)
+	// mayRunCommands says that the agency is trusted to start programs.
+	mayRunCommands bool
 }
 
 // engine joins the parts to run an agency on the stage. The returned function lets go of the folder.
@@ -148,6 +155,7 @@ func (s stage) engine(agency *agencies.Agency) (*engine.Engine, func(), error) {
 	}
 	e, err := engine.New(engine.Options{
 		Agency: agency, Log: s.log, Tools: registry(root, s.now).Pick, Publish: s.publish, Price: s.price, Model: s.model,
+		MayRunCommands: s.mayRunCommands, Folder: s.folder,
 	})
 	if err != nil {
 		root.Close()

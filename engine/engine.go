@@ -29,6 +29,9 @@ type Log interface {
 	RecordRequest(ctx context.Context, r *history.Request) error
 	// SetRecipient stores which agent has control of a session.
 	SetRecipient(ctx context.Context, session, agent string) error
+	// Variables returns the variables that have been set in a session; SetVariable sets one.
+	Variables(ctx context.Context, session string) (map[string]string, error)
+	SetVariable(ctx context.Context, session, name, value string) error
 }
 
 // Options of an engine.
@@ -43,6 +46,10 @@ type Options struct {
 	Publish func(history.Event)
 	// Price returns what a request cost in US dollars; nil, or a nil result, is an unknown price.
 	Price func(ref llm.Ref, usage history.Usage) *float64
+	// MayRunCommands says that the agency is trusted to start the programs that its guardrails name, in Folder; an empty one is that
+	// of the process.
+	MayRunCommands bool
+	Folder         string
 }
 
 // Engine runs turns of one agency.
@@ -50,10 +57,12 @@ type Engine struct {
 	options Options
 	roles   map[string]*role
 	pending pending
+	alone   sequence
 	notices notices
 }
 
-// New prepares an agency to run. It fails when a tool that the agency names is not there.
+// New prepares an agency to run. It fails when a tool that the agency names is not there, and when its guardrails start programs that
+// it is not trusted with.
 func New(options Options) (*Engine, error) {
 	if options.Publish == nil {
 		options.Publish = func(history.Event) {}
@@ -61,9 +70,15 @@ func New(options Options) (*Engine, error) {
 	if options.Price == nil {
 		options.Price = func(llm.Ref, history.Usage) *float64 { return nil }
 	}
-	e := &Engine{options: options, roles: map[string]*role{}, pending: pending{busy: map[pendingKey]bool{}}}
+	if options.Agency.HasCommands() && !options.MayRunCommands {
+		return nil, fmt.Errorf("the guardrails of %s start programs, and it is not trusted to", options.Agency.Name)
+	}
+	e := &Engine{
+		options: options, roles: map[string]*role{}, pending: pending{busy: map[pendingKey]bool{}},
+		alone: sequence{working: map[sequenceKey]*working{}},
+	}
 	for _, agent := range options.Agency.Agents {
-		r, err := newRole(options.Agency, agent, options.Tools)
+		r, err := newRole(options.Agency, agent, e.own)
 		if err != nil {
 			return nil, fmt.Errorf("agent %q: %w", agent.Name, err)
 		}

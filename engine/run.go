@@ -38,6 +38,9 @@ type run struct {
 	hops     []string // the agents that had control since the last word
 	refusals int      // replies in a row whose handoffs the limit refused
 
+	reminders reminders
+	due       []string // the reminders that go with the model call under way
+
 	mu    sync.Mutex
 	usage history.Usage
 	tools int
@@ -71,7 +74,7 @@ func (r *run) answer(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	text, err := r.loop(ctx)
+	text, err := r.reach(ctx)
 	if err != nil {
 		r.writeFailure(ctx, err)
 	}
@@ -102,6 +105,7 @@ func (r *run) loop(ctx context.Context) (string, error) {
 		if err := r.turn.countCall(); err != nil {
 			return "", r.overLimit("max_turn_calls", err)
 		}
+		r.due = r.reminders.take(r.role, r.parent == nil)
 		reply, err := r.ask(ctx)
 		if err != nil {
 			return "", err
@@ -112,9 +116,12 @@ func (r *run) loop(ctx context.Context) (string, error) {
 		if len(reply.calls) == 0 {
 			return reply.text, nil
 		}
-		next, err := r.execute(ctx, reply)
+		outcomes, next, err := r.execute(ctx, reply)
 		if err != nil {
 			return "", err
+		}
+		if answer, ok := r.toolAnswer(reply, outcomes); ok && next == nil && ctx.Err() == nil {
+			return answer, nil
 		}
 		if r.refusals > 1 {
 			return "", limited("the limit max_handoffs is reached: control has moved %d times without a word to the user (%s)",
@@ -129,6 +136,16 @@ func (r *run) loop(ctx context.Context) (string, error) {
 			return "", errInterrupted
 		}
 	}
+}
+
+// toolAnswer is the output of the first tool of a reply that answers in the agent's place. One that failed is for the model to mend.
+func (r *run) toolAnswer(reply said, outcomes []outcome) (string, bool) {
+	for i, call := range reply.calls {
+		if r.role.answers(call.Name) && !outcomes[i].failed {
+			return outcomes[i].text, true
+		}
+	}
+	return "", false
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -179,9 +196,17 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	if r.role == r.starter {
 		additional = r.additional
 	}
+	shared, own, reminders := e.options.Agency.SharedInstructions, r.role.agent.Instructions, slices.Clone(r.due)
+	texts := []*string{&shared, &own}
+	for i := range reminders {
+		texts = append(texts, &reminders[i])
+	}
+	if err := r.expand(ctx, texts...); err != nil {
+		return llm.Request{}, err
+	}
 	view := weave.View{
-		System: instructions(e.options.Agency.SharedInstructions, r.role.agent.Instructions, additional),
-		Agent:  r.role.agent.Name, Caller: r.caller, Tools: r.role.offered,
+		System: instructions(shared, own, additional), Reminders: reminders,
+		Agent: r.role.agent.Name, Caller: r.caller, Tools: r.role.offered,
 		Provider: model.Ref().Provider, Protocol: model.Protocol(),
 		InFlight: r.turn.isInFlight, Budget: budget(model, r.role, share), Nudge: nudge,
 	}
@@ -193,7 +218,7 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("read the session: %w", err)
 	}
-	return llm.Request{Messages: messages, Tools: r.role.offered, Settings: settings(r.role.agent.Settings)}, nil
+	return llm.Request{Messages: messages, Tools: r.role.offered, Settings: settings(r.role.agent)}, nil
 }
 
 // unknownWindow is the context window in tokens that is assumed of a model whose own is not known.
@@ -206,14 +231,14 @@ func budget(model llm.Model, role *role, share float64) int {
 		window = unknownWindow
 	}
 	reserve := min(max(role.agent.Settings.MaxOutputTokens, 512), min(20_000, window/4))
-	return int(float64(window-reserve) * share)
+	return int(float64(window-reserve-weave.Estimate(string(role.agent.OutputType))) * share)
 }
 
 // writeFailure leaves a failed row where the run ended, so that it can be read later why. A stop by the user needs none: the
 // rows that it cut off say so.
 func (r *run) writeFailure(ctx context.Context, err error) {
 	fault := asError(ctx, err)
-	if fault.Code == history.CodeInterrupted {
+	if fault.Code == history.CodeInterrupted || fault.recorded {
 		return
 	}
 	row := &history.Message{
