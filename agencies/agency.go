@@ -12,6 +12,10 @@ type Agency struct {
 	SharedInstructions string
 	// Model is the agents' default, provider/model; empty for none.
 	Model string
+	// Variables are texts that tools and instructions of a session share, with what they are in a new one.
+	Variables []Variable
+	// SendName and SendDescription replace those of send_message; empty for the usual ones.
+	SendName, SendDescription string
 	// Agents in the order of the file.
 	Agents []Agent
 	// EntryPoints are the agents that the user may address; the first is the default recipient. Never empty.
@@ -42,6 +46,25 @@ type Agent struct {
 	HandoffReminder *string
 	// MaxSilence overrides that of Limits for runs that the agent starts with; 0 is the agency's.
 	MaxSilence int
+
+	// InputGuardrails hold for what the agent is sent, OutputGuardrails for its answers.
+	InputGuardrails, OutputGuardrails []Guardrail
+	// ValidationAttempts is how often an answer that is refused is tried again.
+	ValidationAttempts int
+	// OutputType is the JSON Schema of type object that its answers fit; nil for text.
+	OutputType json.RawMessage
+	// Input is the JSON Schema of type object of what other agents send it; nil for text.
+	Input     json.RawMessage
+	Reminders []Reminder
+	ToolUse   ToolUse
+	// OneCallAtATime are tools that run alone.
+	OneCallAtATime []string
+	// Starters and QuickReplies are offered to the user in an empty session.
+	Starters, QuickReplies []string
+	// ReceiveOnly agents send and hand over nothing.
+	ReceiveOnly bool
+	// Capabilities and CannotDo are shown to those who may message the agent.
+	Capabilities, CannotDo []string
 }
 
 // ModelSettings of an agent; nil and zero leave a setting to the server.

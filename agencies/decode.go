@@ -2,7 +2,6 @@ package agencies
 
 import (
 	"cmp"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -20,15 +19,17 @@ type Known struct {
 
 // The keys of the format. The schema has the same.
 var (
-	agencyKeys = []string{"name", "description", "shared_instructions", "model", "agents", "entry_points",
-		"communication_flows", "limits", "session_limits"}
-	agentKeys    = []string{"description", "instructions", "model", "model_settings", "tools", "handoff_reminder", "max_silence"}
+	agencyKeys = []string{"name", "description", "shared_instructions", "model", "variables", "send_message", "agents",
+		"entry_points", "communication_flows", "limits", "session_limits"}
+	agentKeys = append([]string{"description", "instructions", "model", "model_settings", "tools", "handoff_reminder"},
+		append(conductKeys, "max_silence")...)
 	settingsKeys = []string{"temperature", "top_p", "max_output_tokens", "reasoning_effort", "parallel_tool_calls", "seed", "stop"}
 	edgeKeys     = []string{"tool", "description", "parameters", "required"}
 	limitKeys    = []string{"max_depth", "max_runs", "max_turn_calls", "max_calls", "max_handoffs", "max_tokens", "max_cost",
 		"max_seconds", "max_silence"}
 	sessionKeys = []string{"max_tokens", "max_cost"}
-	fileKeys    = []string{"file"}
+	fileKeys    = []string{"text", "file", "files"}
+	sendKeys    = []string{"name", "description"}
 
 	efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 )
@@ -94,6 +95,12 @@ func (d *decoder) agency(n *yaml.Node) *Agency {
 	if e, ok := keys["model"]; ok {
 		a.Model = d.model(e.value)
 	}
+	if e, ok := keys["variables"]; ok {
+		a.Variables = d.variables(e.value)
+	}
+	if e, ok := keys["send_message"]; ok {
+		d.sendMessage(e.value, a)
+	}
 	if e, ok := keys["agents"]; ok {
 		a.Agents = d.agents(e.value)
 	} else {
@@ -114,7 +121,31 @@ func (d *decoder) agency(n *yaml.Node) *Agency {
 	if e, ok := keys["session_limits"]; ok {
 		a.SessionLimits = d.sessionLimits(e.value)
 	}
+	for _, check := range d.later {
+		check(a)
+	}
 	return a
+}
+
+// sendMessage reads how the send tool of edges without one of their own is called and described.
+func (d *decoder) sendMessage(n *yaml.Node, a *Agency) {
+	keys := d.object(n, "send_message", sendKeys)
+	if e, ok := keys["name"]; ok {
+		if name, ok := d.text(e.value, "name"); ok {
+			a.SendName, d.sendName = name, name
+			switch {
+			case !isToolName(name):
+				d.fault(at(e.value), "the tool name %s; at most %d of a-z, A-Z, 0-9, _ and -", quote(name), maxNameLength)
+			case slices.Contains(d.known.Tools, name):
+				d.fault(at(e.value), "the name %s is that of another tool", quote(name))
+			case strings.HasPrefix(strings.ToLower(name), transferPrefix):
+				d.fault(at(e.value), "the tool name %s; names that begin with transfer_to_ are those of handoffs", quote(name))
+			}
+		}
+	}
+	if e, ok := keys["description"]; ok {
+		a.SendDescription, _ = d.phrase(e.value, "description")
+	}
 }
 
 func (d *decoder) agents(n *yaml.Node) []Agent {
@@ -183,6 +214,7 @@ func (d *decoder) agent(e entry) Agent {
 		agent.HandoffReminder = &reminder
 	}
 	d.numbers(keys, []bounded{{"max_silence", &agent.MaxSilence, day}})
+	d.conduct(keys, &agent)
 	return agent
 }
 
@@ -316,30 +348,4 @@ func (d *decoder) unknownAgent(where place, written string, names *names) {
 		}
 	}
 	d.unknown(where, "agent", written, names.list())
-}
-
-// instructions reads a text, or the file that it is in.
-func (d *decoder) instructions(n *yaml.Node, what string) string {
-	if n.Kind != yaml.MappingNode {
-		s, _ := d.text(n, what)
-		return s
-	}
-	keys := d.object(n, what, fileKeys)
-	e, ok := keys["file"]
-	if !ok {
-		if len(n.Content) == 0 {
-			d.fault(at(n), "%s must be text or {file: name.md}", what)
-		}
-		return ""
-	}
-	name, ok := d.word(e.value, "file")
-	if !ok {
-		return ""
-	}
-	text, err := readText(d.files, name)
-	if err != nil {
-		d.fault(at(e.value), "%s", fmt.Sprintf("the file %s %s", quote(name), err))
-		return ""
-	}
-	return text
 }

@@ -1,9 +1,15 @@
 package agencies
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // SendMessage is the name of the tool that an edge has without one of its own.
 const SendMessage = "send_message"
+
+// SendTool is the name of the tool that an edge of this agency has without one of its own.
+func (a *Agency) SendTool() string { return cmp.Or(a.SendName, SendMessage) }
 
 // SendTool is one tool by which an agent sends messages, with all whom it reaches.
 type SendTool struct {
@@ -25,14 +31,14 @@ func (a *Agency) SendTools(sender string) []SendTool {
 		if flow.From != sender || flow.Handoff {
 			continue
 		}
-		name := flow.Tool
+		name, description := flow.Tool, flow.Description
 		if name == "" {
-			name = SendMessage
+			name, description = a.SendTool(), a.SendDescription
 		}
 		i := slices.IndexFunc(tools, func(tool SendTool) bool { return tool.Name == name })
 		if i < 0 {
 			i = len(tools)
-			tools = append(tools, SendTool{Name: name, Description: flow.Description,
+			tools = append(tools, SendTool{Name: name, Description: description,
 				Parameters: flow.Parameters, Required: flow.Required})
 		}
 		tools[i].Recipients = append(tools[i].Recipients, flow.To)

@@ -23,7 +23,7 @@ func TestFaultsOfAgents(t *testing.T) {
 		{"instructions blank", "name: t\nagents:\n  A: {instructions: \" \"}\n", []string{"3:21: the instructions of agent \"A\" are empty"}},
 		{"instructions a number", "name: t\nagents:\n  A: {instructions: 5}\n", []string{"3:21: instructions must be text (put it in quotes), not a number"}},
 		{"instructions a list", "name: t\nagents:\n  A: {instructions: [x]}\n", []string{"3:21: instructions must be text, not a list"}},
-		{"instructions an empty mapping", "name: t\nagents:\n  A: {instructions: {}}\n", []string{"3:21: instructions must be text or {file: name.md}"}},
+		{"instructions an empty mapping", "name: t\nagents:\n  A: {instructions: {}}\n", []string{"3:21: instructions must be text, {file: name.md} or {files: docs/*.md}"}},
 		{"agent name with a colon", oneAgent + "  \"B:C\":\n    instructions: x\n", []string{"5:3: the agent's name \"B:C\" holds ':'; a name is without > < , @ and :"}},
 		{"agent name with an arrow", oneAgent + "  B > C:\n    instructions: x\n", []string{"5:3: the agent's name \"B > C\" holds '>'; a name is without > < , @ and :"}},
 		{"agent name with a comma and an at", oneAgent + "  \"@B, C\":\n    instructions: x\n", []string{"5:3: the agent's name \"@B, C\" holds '@'; a name is without > < , @ and :"}},

@@ -25,7 +25,7 @@ func TestFaultsOfEdgeToolsAndFiles(t *testing.T) {
 		{"unknown type", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {type: strng}\n", []string{"10:19: unknown type: \"strng\"; did you mean \"string\"?"}},
 		{"type null without quotes", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {type: [string, null]}\n", []string{"10:28: the type null is written in quotes: \"null\""}},
 		{"unknown keyword", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {type: string, descripton: d}\n", []string{"10:27: unknown keyword of JSON Schema: \"descripton\"; did you mean \"description\"?"}},
-		{"reference", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {$ref: \"#/$defs/p\"}\n", []string{"10:13: \"$ref\" in a parameter; it cannot refer to other places: write the schema out"}},
+		{"reference", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {$ref: \"#/$defs/p\"}\n", []string{"10:13: \"$ref\" in a schema; it cannot refer to other places: write the schema out"}},
 		{"bound that is no number", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {type: number, minimum: low}\n", []string{"10:36: minimum must be a number, not text"}},
 		{"bounds of the wrong kind", threeAgents + flows + "  - A > B:\n      tool: ask\n      parameters:\n        p: {enum: low, uniqueItems: 1, title: [x], required: p}\n", []string{
 			"10:19: enum must be a list, not text",

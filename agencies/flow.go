@@ -11,7 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const handoff = "handoff"
+const (
+	handoff        = "handoff"
+	transferPrefix = "transfer_to_"
+)
 
 // flowReader reads communication_flows and remembers what each edge has.
 type flowReader struct {
@@ -214,9 +217,9 @@ func (r *flowReader) toolName(tool string, where place) {
 	switch {
 	case !isToolName(tool):
 		r.fault(where, "the tool name %s; at most %d of a-z, A-Z, 0-9, _ and -", quote(tool), maxNameLength)
-	case strings.EqualFold(tool, SendMessage):
+	case strings.EqualFold(tool, SendMessage) || r.sendName != "" && strings.EqualFold(tool, r.sendName):
 		r.fault(where, "%s is the tool that every edge has; leave tool out, or choose another name", quote(tool))
-	case strings.HasPrefix(strings.ToLower(tool), "transfer_to_"):
+	case strings.HasPrefix(strings.ToLower(tool), transferPrefix):
 		r.fault(where, "the tool name %s; names that begin with transfer_to_ are those of handoffs", quote(tool))
 	}
 }
@@ -225,6 +228,11 @@ func (r *flowReader) toolName(tool string, where place) {
 func (r *flowReader) add(e edge, flow Flow, tool *yaml.Node) {
 	pair := [2]string{e.from, e.to}
 	flow.From, flow.To = e.from, e.to
+	for _, agent := range r.names.agents {
+		if agent.Name == e.from && agent.ReceiveOnly {
+			r.edgeFault(e, "%s has supports_outbound_communication: false, so it cannot reach %s", quote(e.from), quote(e.to))
+		}
+	}
 	if flow.Handoff {
 		if line, ok := r.hands[pair]; ok {
 			r.edgeFault(e, "%s hands over to %s already (line %d)", quote(e.from), quote(e.to), line)

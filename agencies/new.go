@@ -10,7 +10,7 @@ const starter = `# An agency: agents, and who may message or hand over to whom.
 #   bureau agency check FILE   finds mistakes, with line and column
 #   bureau agency show FILE    draws who may message whom
 #   bureau agency schema       prints a JSON Schema, for completion in an editor
-#   bureau test FILE           plays the rehearsals in %[9]s.test.yaml beside it; README.md shows how they are written
+#   bureau test FILE           plays the rehearsals in %[8]s.test.yaml beside it; README.md shows how they are written
 name: %[1]s
 description: Answers questions with the help of a researcher and an editor
 
@@ -29,12 +29,20 @@ agents: # the first is the one that the user talks to
       Find out what the user needs. Ask Researcher for facts, and give it all that it has to know:
       it does not see this conversation. Then answer in your own words.
       When the user wants a text polished, hand over to Editor.
+    # An empty session offers these by number:
+    # conversation_starters: [What can you do?]
+    # What it may be sent and answer; also: %[9]s
+    # input_guardrails: [{deny: '(?i)password', message: Never tell anybody a password.}]
+    # output_guardrails: [{max_length: 4000, message: Be shorter.}]
   Researcher:
     description: Finds facts
     instructions: |
       Answer the question that you are sent in a few sentences, with where you know it from.
     # Tools that read the folder in which the program was started:
     # tools: [read_file, list_directory, search_files]
+    # What others send it, and how it answers, as JSON Schemas:
+    # input: {type: object, properties: {question: {type: string}}, required: [question]}
+    # output_type: {type: object, properties: {answer: {type: string}, source: {type: string}}, required: [answer]}
   Editor:
     description: Polishes texts together with the user
     # model: openai/gpt-5-mini              # another model than the others
@@ -58,7 +66,7 @@ communication_flows:
   #     required: [urgency]
 
 # The defaults of what one turn of the user may cost:
-# limits: {max_depth: %[3]d, max_runs: %[4]d, max_turn_calls: %[5]d, max_calls: %[6]d, max_handoffs: %[7]d, max_silence: %[8]d}
+# limits: {max_depth: %[3]d, max_runs: %[4]d, max_turn_calls: %[5]d, max_calls: %[6]d, max_handoffs: %[7]d, max_silence: %[10]d}
 # A budget, which nothing has by default (max_tokens, max_cost and max_seconds stand under limits too, for one turn):
 # session_limits: {max_tokens: 2000000, max_cost: 5}
 `
@@ -71,5 +79,5 @@ func New(name string) ([]byte, error) {
 	}
 	l := DefaultLimits
 	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, l.MaxSilence, name), nil
+		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name, "allow, json_schema, command, judge", l.MaxSilence), nil
 }

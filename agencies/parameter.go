@@ -95,7 +95,7 @@ func (d *decoder) schema(n *yaml.Node, depth int) {
 		shape, ok := keywords[e.name]
 		switch {
 		case strings.HasPrefix(e.name, "$"):
-			d.fault(at(e.key), "%s in a parameter; it cannot refer to other places: write the schema out", quote(e.name))
+			d.fault(at(e.key), "%s in a schema; it cannot refer to other places: write the schema out", quote(e.name))
 		case !ok:
 			d.unknown(at(e.key), "keyword of JSON Schema", e.name, keywordNames())
 		default:

@@ -102,7 +102,9 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		"agents: {A: {instructions: x}}", "name: t", "name: My Team\nagents: {A: {instructions: x}}", "name: t\nagents: {}",
 		"name: t\nagents: {A: {}}", "name: t\nagents: {A: {instructions: x, tool: []}}", "name: t\nagents: {'A:B': {instructions: x}}",
 		threeAgents + flows + "  - A", threeAgents + flows + "  - A > B: shout", threeAgents + flows + "  - A > B: {tool: a b}",
-		threeAgents + "limits: {max_depth: 0}", threeAgents + "entry_points: []", threeAgents + "shared_instructions: {files: x}",
+		threeAgents + "limits: {max_depth: 0}", threeAgents + "entry_points: []", threeAgents + "shared_instructions: {filez: x}",
+		oneAgent + "    input_guardrails: [{deny: x, allow: y}]", oneAgent + "    output_guardrails: [{deny: x, raise: true}]",
+		oneAgent + "    system_reminders: {message: x}", oneAgent + "    output_type: {properties: {}}",
 	} {
 		if schemaError(t, []byte(file)) == nil {
 			t.Errorf("the schema has nothing against\n%s", file)

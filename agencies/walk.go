@@ -16,6 +16,10 @@ type decoder struct {
 	files  fs.FS
 	known  Known
 	faults []Fault
+	// later are checks that need the whole agency.
+	later []func(*Agency)
+	// sendName is what the send tool is called in this agency; empty for the usual name.
+	sendName string
 }
 
 func (d *decoder) fault(where place, format string, args ...any) {
@@ -140,7 +144,9 @@ var misnamed = map[string]string{
 	"prompt": "instructions", "system_prompt": "instructions", "system": "instructions", "role": "description",
 	"manifesto": "shared_instructions", "settings": "model_settings", "max_tokens": "max_output_tokens",
 	"max_completion_tokens": "max_output_tokens", "entrypoints": "entry_points", "entry_point": "entry_points",
-	"path": "file", "name": "tool", "params": "parameters",
+	"path": "file", "name": "tool", "params": "parameters", "pattern": "deny", "guardrails": "input_guardrails",
+	"response_format": "output_type", "output_schema": "output_type", "input_schema": "input", "starters": "conversation_starters",
+	"context": "variables", "user_context": "variables", "reminders": "system_reminders", "tool_use_behaviour": "tool_use_behavior",
 	"message": "say", "input": "say", "agent": "to", "recipient": "to", "expected": "expect", "assert": "expect",
 	"messages": "turns", "steps": "turns", "tests": "rehearsals", "timeout": "limit", "now": "clock", "includes": "contains",
 }

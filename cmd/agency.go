@@ -168,6 +168,9 @@ func newAgencyCheckCommand(p *program) *cobra.Command {
 					rows = append(rows, row{Agency: a.Name, Faults: []fault{}})
 					if !asJSON {
 						fmt.Fprintf(p.out, "%s: sound (%d agents, %d flows)\n", a.Name, len(a.Agents), len(a.Flows))
+						if a.HasCommands() {
+							fmt.Fprintf(p.out, "%s: its guardrails start programs: %s\n", a.Name, text.Line(commandsOf(a)))
+						}
 					}
 				}
 				if err != nil {

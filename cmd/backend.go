@@ -43,12 +43,13 @@ func (b *backend) Agency() tui.Agency {
 	for _, g := range a.Agents {
 		out.Agents = append(out.Agents, tui.Agent{
 			Name: g.Name, Description: g.Description, EntryPoint: slices.Contains(a.EntryPoints, g.Name), Tools: g.Tools,
+			Starters: slices.Concat(g.Starters, g.QuickReplies),
 		})
 	}
 	for _, f := range a.Flows {
 		tool := f.Tool
 		if tool == "" && !f.Handoff {
-			tool = agencies.SendMessage
+			tool = a.SendTool()
 		}
 		out.Flows = append(out.Flows, tui.Flow{From: f.From, To: f.To, Handoff: f.Handoff, Tool: tool})
 	}

@@ -27,8 +27,10 @@ type config struct {
 	// Theme is auto, light or dark.
 	Theme string `yaml:"theme"`
 	// Mouse switches the mouse on at the start.
-	Mouse     bool                      `yaml:"mouse"`
-	Providers map[string]providerConfig `yaml:"providers"`
+	Mouse bool `yaml:"mouse"`
+	// TrustedFolders hold agencies that may start the programs that they name.
+	TrustedFolders []string                  `yaml:"trusted_folders"`
+	Providers      map[string]providerConfig `yaml:"providers"`
 }
 
 // providerConfig is a model server.

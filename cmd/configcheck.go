@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -86,7 +87,21 @@ type field struct {
 }
 
 func (c *configChecker) file(n *yaml.Node) {
-	c.fields(n, field{"agency", c.text}, field{"model", c.model}, field{"theme", c.theme}, field{"mouse", c.truth}, field{"providers", c.providers})
+	c.fields(n, field{"agency", c.text}, field{"model", c.model}, field{"theme", c.theme}, field{"mouse", c.truth},
+		field{"trusted_folders", c.folders}, field{"providers", c.providers})
+}
+
+func (c *configChecker) folders(n *yaml.Node) {
+	if n.Kind != yaml.SequenceNode {
+		c.fault(n, "a list of folders is expected")
+		return
+	}
+	for _, item := range n.Content {
+		c.text(item)
+		if item.Kind == yaml.ScalarNode && !filepath.IsAbs(atHome(item.Value)) {
+			c.fault(item, "a trusted folder is written from the root, or from ~/, not %q", item.Value)
+		}
+	}
 }
 
 func (c *configChecker) providers(n *yaml.Node) {

@@ -118,7 +118,7 @@ func markdownRow(m history.Message) string {
 	words := rowText(m)
 	head, body, ok := strings.Cut(words, "\n")
 	switch {
-	case m.Type == history.TypeMessage && m.Role != history.RoleSystem && m.Origin == "" && ok:
+	case m.Type == history.TypeMessage && m.Role != history.RoleSystem && m.Origin != history.OriginError && ok:
 		return "**" + head + "**\n\n" + body
 	case m.Type == history.TypeOutput:
 		fence := "```"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bureau/agencies"
+	"bureau/engine"
 	"bureau/engine/llm"
 	"bureau/engine/llm/openai"
 	"bureau/engine/llm/script"
@@ -339,7 +340,7 @@ func parseScript(path string, data []byte) (*script.Script, error) {
 
 // knownNames are the tools and providers that an agency file may name.
 func knownNames(c config) agencies.Known {
-	known := agencies.Known{Tools: builtin.Names(), Providers: []string{"script", "replay"}}
+	known := agencies.Known{Tools: append(builtin.Names(), engine.ToolNames()...), Providers: []string{"script", "replay"}}
 	for _, p := range openai.Providers() {
 		known.Providers = append(known.Providers, p.Name)
 	}

@@ -131,7 +131,12 @@ type decider = func(context.Context, engine.Question) engine.Answer
 func (p *program) newEngine(
 	agency *agencies.Agency, s *store.Store, m *models, publish func(history.Event), decide decider,
 ) (*engine.Engine, func(), error) {
-	return stage{folder: p.folder, log: s, model: m.forAgent, price: m.price, publish: publish, decide: decide}.engine(agency)
+	if err := p.checkTrust(agency); err != nil {
+		return nil, nil, err
+	}
+	return stage{
+		folder: p.folder, log: s, model: m.forAgent, price: m.price, publish: publish, decide: decide, mayRunCommands: p.trusts(agency),
+	}.engine(agency)
 }
 
 // stage is where an agency plays.
@@ -144,6 +149,8 @@ type stage struct {
 	price   func(llm.Ref, history.Usage) *float64
 	publish func(history.Event)
 	decide  decider
+	// mayRunCommands says that the agency is trusted to start programs.
+	mayRunCommands bool
 }
 
 // engine joins the parts to run an agency on the stage. The returned function lets go of the folder.
@@ -154,7 +161,7 @@ func (s stage) engine(agency *agencies.Agency) (*engine.Engine, func(), error) {
 	}
 	e, err := engine.New(engine.Options{
 		Agency: agency, Log: s.log, Tools: registry(root, s.now).Pick, Publish: s.publish, Price: s.price, Model: s.model,
-		Decide: s.decide,
+		Decide: s.decide, MayRunCommands: s.mayRunCommands, Folder: s.folder,
 	})
 	if err != nil {
 		root.Close()

@@ -193,6 +193,9 @@ func (p *program) parts(o rehearseOptions) ([]part, error) {
 	all := 0
 	for _, ref := range refs {
 		agency, err := p.findAgency(ref)
+		if err == nil {
+			err = p.checkTrust(agency)
+		}
 		if err != nil {
 			faults = append(faults, err)
 			continue

@@ -148,6 +148,8 @@ func playIn(ctx context.Context, one part, models answers, result *rehearsal.Res
 		folder: folder, now: func() time.Time { return one.Clock }, log: s, model: models,
 		price:   func(llm.Ref, history.Usage) *float64 { return nil },
 		publish: func(e history.Event) { seen.Take(e) },
+		// An agency that may not is refused before anything is played.
+		mayRunCommands: true,
 	}.engine(one.agency)
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func rowText(m history.Message) string {
 		end = " (" + strings.TrimSuffix("failed: "+m.Extra.Hint, ": ") + ")"
 	}
 	switch {
-	case m.Origin == history.OriginError:
+	case m.Origin == history.OriginError, m.Origin == history.OriginInputGuardrailError:
 		return fmt.Sprintf("%s failed: %s", m.Agent, strings.TrimSpace(m.Content+"\n"+m.Extra.Hint))
 	case m.Type == history.TypeCall:
 		return fmt.Sprintf("%s calls %s %s%s", m.Agent, m.Name, m.Arguments, end)
@@ -209,8 +209,21 @@ func rowText(m history.Message) string {
 	case m.Role == history.RoleSystem:
 		return fmt.Sprintf("Note to %s: %s", m.Agent, m.Content)
 	default:
-		return fmt.Sprintf("%s:\n%s%s", m.Agent, m.Content, end)
+		return fmt.Sprintf("%s:\n%s%s%s", m.Agent, m.Content, end, sourcesOf(m))
 	}
+}
+
+// sourcesOf lists what a server named as the sources of a text, below it.
+func sourcesOf(m history.Message) string {
+	sources := m.Extra.Sources()
+	if len(sources) == 0 {
+		return ""
+	}
+	lines := "\n\nSources:"
+	for i, c := range sources {
+		lines += fmt.Sprintf("\n[%d] %s", i+1, strings.TrimSpace(text.Line(c.Title)+" "+c.URL))
+	}
+	return lines
 }
 
 func newSessionExportCommand(p *program) *cobra.Command {

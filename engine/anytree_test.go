@@ -71,6 +71,10 @@ func (l *memory) RecordRequest(_ context.Context, r *history.Request) error {
 
 func (l *memory) SetRecipient(context.Context, string, string) error { return nil }
 
+func (l *memory) Variables(context.Context, string) (map[string]string, error) { return nil, nil }
+
+func (l *memory) SetVariable(context.Context, string, string, string) error { return nil }
+
 func (l *memory) Spent(_ context.Context, session string) (tokens int64, dollars float64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -34,17 +34,19 @@ func stopped(ctx context.Context, when string) outcome {
 }
 
 // execute carries out the calls of a reply at once and stores their outputs in call order, exactly one for each. Handoffs
-// come last: the role that control moves to is returned, nil for none.
-func (r *run) execute(ctx context.Context, reply said) (*role, error) {
+// come last: the role that control moves to is returned, nil for none. All calls are checked before the first is begun, so that what
+// is refused depends on their order alone.
+func (r *run) execute(ctx context.Context, reply said) ([]outcome, *role, error) {
 	r.mu.Lock()
 	r.tools += len(reply.calls)
 	r.mu.Unlock()
 
-	refusals, ending := r.judge(ctx, reply)
+	refusals, ending := r.spotRepetition(ctx, reply)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	outcomes := make([]chan outcome, len(reply.calls))
 	slots := make(chan struct{}, maxParallel)
+	works := make([]func() outcome, len(reply.calls))
 	var working []chan outcome
 	for i, call := range reply.calls {
 		outcomes[i] = make(chan outcome, 1)
@@ -64,7 +66,12 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 			outcomes[i] <- refused("%s", refusals[i])
 			continue
 		}
-		work := r.prepare(ctx, call)
+		works[i] = r.prepare(ctx, call)
+	}
+	for i, work := range works {
+		if work == nil {
+			continue
+		}
 		done := make(chan outcome, 1)
 		working = append(working, done)
 		go func() {
@@ -79,18 +86,22 @@ func (r *run) execute(ctx context.Context, reply said) (*role, error) {
 	if ending == nil {
 		next = r.settleHandoffs(ctx, reply, outcomes, working)
 	}
+	results := make([]outcome, len(reply.calls))
 	failure := ending
 	for i, call := range reply.calls {
-		o := <-outcomes[i]
-		if err := r.store(ctx, call, o); err != nil {
+		results[i] = <-outcomes[i]
+		if err := r.store(ctx, call, results[i]); err != nil {
 			failure = err
 			stop() // what cannot be written down must not go on
 		}
 		if refusals[i] == "" {
-			r.remember(call, o)
+			r.remember(call, results[i])
+		}
+		if _, isHandoff := r.role.handoffs[call.Name]; !isHandoff {
+			r.reminders.count(r.role.agent.Name)
 		}
 	}
-	return next(), failure
+	return results, next(), failure
 }
 
 // prepare checks a call, in call order, and returns what carries it out.
@@ -112,8 +123,28 @@ func (r *run) prepare(ctx context.Context, call *history.Message) func() outcome
 	case call.Extra.ArgumentsError != "":
 		return refuse("the arguments of %s were not carried out: %s. They must be one JSON object that fits this schema: %s",
 			call.Name, call.Extra.ArgumentsError, r.schema(call.Name))
-	case isSend:
-		return r.prepareSend(ctx, call, send)
+	}
+	end, err := r.turn.engine.alone.begin(sequenceKey{r.turn.input.SessionID, r.role.agent.Name}, call.Name, r.role.runsAlone(call.Name))
+	if err != nil {
+		return refuse("%v", err)
+	}
+	var work func() outcome
+	if isSend {
+		work = r.prepareSend(ctx, call, send)
+	} else {
+		work = r.prepareOwn(ctx, call, own)
+	}
+	return func() outcome {
+		defer end()
+		return work()
+	}
+}
+
+// prepareOwn checks a call of one of the agent's own tools.
+func (r *run) prepareOwn(ctx context.Context, call *history.Message, own tool.Tool) func() outcome {
+	refuse := func(format string, args ...any) func() outcome {
+		o := refused(format, args...)
+		return func() outcome { return o }
 	}
 	definition := own.Definition()
 	object, unknown, err := tool.Clean(definition, []byte(call.Arguments))
@@ -121,7 +152,7 @@ func (r *run) prepare(ctx context.Context, call *history.Message) func() outcome
 		return refuse("the arguments of %s do not fit: %v", call.Name, err)
 	}
 	return func() outcome {
-		o := r.runTool(ctx, own, tool.Call{ID: call.CallID, Agent: r.role.agent.Name, Arguments: object})
+		o := r.runTool(ctx, own, tool.Call{ID: call.CallID, Session: r.turn.input.SessionID, Agent: r.role.agent.Name, Arguments: object})
 		if len(unknown) > 0 {
 			o.text += fmt.Sprintf("\n(Ignored, since %s does not have them: %s)", call.Name, strings.Join(unknown, ", "))
 		}

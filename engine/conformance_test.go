@@ -20,16 +20,15 @@ type lines struct {
 // Reasons that several lines share.
 const (
 	noPythonAPI   = "a part of the reference's Python interface that has no counterpart: an agency is a file, a turn one text"
-	noGuardrails  = "guardrails are not a part of the program"
 	noAttachments = "attachments are not a part of the program"
 	noHostedTools = "hosted tools are not a part of the program"
 	noCallbacks   = "rows go to the database as they happen; there are no callbacks that load or save a whole history"
-	noContextDict = "agents share no dictionary of variables"
 	noToolClasses = "an edge has at most one send tool and one handoff, named in the file; there are no tool classes"
 )
 
 func TestConformance(t *testing.T) {
-	for _, table := range []lines{flowLines, sendLines, delegationLines, handoffLines, reminderLines, recordLines, turnLines, streamLines, usageLines} {
+	for _, table := range []lines{flowLines, sendLines, delegationLines, handoffLines, reminderLines, recordLines, turnLines, streamLines,
+		guardrailLines, systemReminderLines, toolLines, usageLines} {
 		names := slices.Clone(table.more)
 		for n := 1; n <= table.last; n++ {
 			names = append(names, fmt.Sprintf("%s%02d", table.letter, n))

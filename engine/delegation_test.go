@@ -19,11 +19,11 @@ var threeLevels = play{
 var delegationLines = lines{
 	letter: "X", last: 28,
 	leftOut: map[string]string{
-		"X16": noGuardrails, "X17": noGuardrails, "X18": noGuardrails, "X22": noContextDict,
 		"X15": "streaming and non-streaming are one path: X14 is it",
-		"X21": "a tool's output never ends a run; the model always has the last word", "X26": "no tool demands to run alone",
 	},
 	covered: map[string]func(*testing.T){
+		"X16": nestedGuardrails["X16"], "X17": nestedGuardrails["X17"], "X18": nestedGuardrails["X18"],
+		"X21": toolAnswers["X21"], "X22": sharedVariables["X22"], "X26": runsAlone["X26"],
 		"X01": func(t *testing.T) {
 			b := newBench(t, twoAgents, play{"A": first("final", send("c1", "B", "do it")), "B": says("done")})
 			if result := b.ok("A", "hi"); result.Text != "final" || result.Agent != "A" {

@@ -31,6 +31,9 @@ type Log interface {
 	SetRecipient(ctx context.Context, session, agent string) error
 	// Spent is what all requests of a session took: input and output tokens, and US dollars as far as prices were known.
 	Spent(ctx context.Context, session string) (tokens int64, dollars float64, err error)
+	// Variables returns the variables that have been set in a session; SetVariable sets one.
+	Variables(ctx context.Context, session string) (map[string]string, error)
+	SetVariable(ctx context.Context, session, name, value string) error
 }
 
 // Options of an engine.
@@ -48,6 +51,10 @@ type Options struct {
 	// Decide asks the user whether a turn goes on, and returns his answer; it may block, until the context ends. A question is
 	// told by an event before. At most one is open in a session. nil stops.
 	Decide func(ctx context.Context, q Question) Answer
+	// MayRunCommands says that the agency is trusted to start the programs that its guardrails name, in Folder; an empty one is that
+	// of the process.
+	MayRunCommands bool
+	Folder         string
 }
 
 // Engine runs turns of one agency.
@@ -55,12 +62,14 @@ type Engine struct {
 	options  Options
 	roles    map[string]*role
 	pending  pending
+	alone    sequence
 	notices  notices
 	live     liveRuns
 	sessions sessionBudgets
 }
 
-// New prepares an agency to run. It fails when a tool that the agency names is not there.
+// New prepares an agency to run. It fails when a tool that the agency names is not there, and when its guardrails start programs that
+// it is not trusted with.
 func New(options Options) (*Engine, error) {
 	if options.Publish == nil {
 		options.Publish = func(history.Event) {}
@@ -68,13 +77,17 @@ func New(options Options) (*Engine, error) {
 	if options.Price == nil {
 		options.Price = func(llm.Ref, history.Usage) *float64 { return nil }
 	}
+	if options.Agency.HasCommands() && !options.MayRunCommands {
+		return nil, fmt.Errorf("the guardrails of %s start programs, and it is not trusted to", options.Agency.Name)
+	}
 	e := &Engine{
 		options: options, roles: map[string]*role{}, pending: pending{busy: map[pendingKey]bool{}},
+		alone:    sequence{working: map[sequenceKey]*working{}},
 		live:     liveRuns{runs: map[string]*run{}, tops: map[string]*run{}},
 		sessions: sessionBudgets{raised: map[string]*agencies.SessionLimits{}},
 	}
 	for _, agent := range options.Agency.Agents {
-		r, err := newRole(options.Agency, agent, options.Tools)
+		r, err := newRole(options.Agency, agent, e.own)
 		if err != nil {
 			return nil, fmt.Errorf("agent %q: %w", agent.Name, err)
 		}

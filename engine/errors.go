@@ -16,6 +16,8 @@ type Error struct {
 	// Hint says what to do next; it may be empty.
 	Hint string
 	Err  error
+	// recorded tells that a row says already why the run ended.
+	recorded bool
 }
 
 // Error says what happened.

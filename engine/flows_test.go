@@ -75,7 +75,7 @@ var flowLines = lines{
 	letter: "F", last: 40,
 	leftOut: map[string]string{
 		"F16": noToolClasses, "F24": "a file with a fault is refused as a whole, so no edge is left half built", "F25": noToolClasses,
-		"F26": "a deprecated name of the reference", "F33": noPythonAPI, "F34": noToolClasses,
+		"F26": "a deprecated name of the reference", "F33": "a flow from an agent that only receives is a fault of the file", "F34": noToolClasses,
 		"F36": "tools belong to the program and hold no state of an agent; there are no shared copies",
 		"F37": "an agency has no tools of its own beside those of its agents", "F38": "tools are not loaded from folders",
 	},

@@ -36,10 +36,11 @@ func (b *bench) hasControl() string {
 var handoffLines = lines{
 	letter: "H", last: 20,
 	leftOut: map[string]string{
-		"H08": "a deprecated attribute of the reference", "H20": noGuardrails,
+		"H08": "a deprecated attribute of the reference",
 		"H09": "a reminder is made when control moves, which is never before the user's message is stored",
 	},
 	covered: map[string]func(*testing.T){
+		"H20": nestedGuardrails["H20"],
 		"H01": func(t *testing.T) {
 			b := newBench(t, handsOver, play{"A": inTurn(calls(handoff("h", "B"))), "B": says("r")})
 			if got := b.ok("A", "t1"); got.Text != "r" || got.Agent != "B" {

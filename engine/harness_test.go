@@ -66,6 +66,8 @@ type setup struct {
 	log func(*store.Store) engine.Log
 	// rows are imported before the first turn.
 	rows []history.Message
+	// folder is where commands run; empty is that of the test.
+	folder string
 	// protocol is that of every model; empty is Chat Completions. A test may change it between turns.
 	protocol history.Protocol
 	// at is a server that another bench has begun.
@@ -153,7 +155,7 @@ func (s setup) bench(t testing.TB, yaml string, p play) *bench {
 // parse reads an agency from a YAML text that holds all but its name.
 func (b *bench) parse(yaml string) *agencies.Agency {
 	b.t.Helper()
-	agency, err := agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: b.registry.Names()})
+	agency, err := agencies.Parse("test.yaml", []byte("name: test\n"+yaml), nil, agencies.Known{Tools: append(b.registry.Names(), engine.ToolNames()...), Providers: []string{"strict"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -173,6 +175,7 @@ func (b *bench) newEngine(agency *agencies.Agency) *engine.Engine {
 	}
 	e, err := engine.New(engine.Options{
 		Agency: agency, Log: log, Tools: b.registry.Pick, Price: b.setup.price, Decide: b.setup.decide,
+		MayRunCommands: true, Folder: b.setup.folder,
 		Model: func(_ context.Context, a agencies.Agent) (llm.Model, error) {
 			if b.setup.model != nil {
 				return b.setup.model(a.Name), nil

@@ -67,6 +67,10 @@ func (p perSession) RecordRequest(ctx context.Context, r *history.Request) error
 
 func (p perSession) SetRecipient(context.Context, string, string) error { return nil }
 
+func (p perSession) Variables(context.Context, string) (map[string]string, error) { return nil, nil }
+
+func (p perSession) SetVariable(context.Context, string, string, string) error { return nil }
+
 func (p perSession) Spent(ctx context.Context, session string) (int64, float64, error) {
 	return p.of(session).Spent(ctx, session)
 }

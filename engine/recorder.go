@@ -240,6 +240,7 @@ func (rec *recorder) finish(reply llm.Reply) (said, error) {
 			}
 		}
 		if o == rec.words && m.Status == history.StatusCompleted {
+			m.Extra.Citations = history.RawCitations(reply.Citations)
 			s.text = m.Content
 			rec.run.note(m.Content)
 		}
@@ -297,7 +298,9 @@ func (rec *recorder) end() error {
 		case history.TypeReason:
 			kind = history.EventReasoningEnd
 		}
-		rec.emit(o, history.Event{Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Hint: o.row.Extra.Hint})
+		rec.emit(o, history.Event{
+			Type: kind, Role: o.row.Role, Status: o.row.Status, Content: o.row.Content, Hint: o.row.Extra.Hint, Citations: o.row.Extra.Sources(),
+		})
 	}
 	return nil
 }

@@ -81,9 +81,9 @@ func (p *repetition) add(call, result string) {
 	}
 }
 
-// judge looks for repetition in the calls of a reply, and returns for each why it is refused; empty is not. The first time the
+// spotRepetition looks for repetition in the calls of a reply, and returns for each why it is refused; empty is not. The first time the
 // model is told. If it goes on, the user is asked; the error is that the run ends.
-func (r *run) judge(ctx context.Context, reply said) ([]string, error) {
+func (r *run) spotRepetition(ctx context.Context, reply said) ([]string, error) {
 	refusals := make([]string, len(reply.calls))
 	p := r.repetitions[r.role.agent.Name]
 	if p == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bureau/agencies"
 	"bureau/engine/history"
 	"bureau/engine/llm"
 )
@@ -38,20 +39,26 @@ type said struct {
 	cut bool
 }
 
+// modelOf is the model that an agent runs on. That there is none is the model's failure.
+func (e *Engine) modelOf(ctx context.Context, agent agencies.Agent) (llm.Model, error) {
+	model, err := e.options.Model(ctx, agent)
+	var fault *llm.Error
+	switch {
+	case err == nil || errors.As(err, &fault):
+		return model, err
+	case ctx.Err() != nil:
+		return nil, interruption(ctx)
+	}
+	return nil, &Error{Code: history.CodeModel, Message: err.Error(), Err: err}
+}
+
 // ask calls the model of the agent that has control, again where that may help, and writes down what it says as it says it.
 // The nudge goes with the first try.
 func (r *run) ask(ctx context.Context, nudge string) (said, error) {
 	t := r.turn
-	model, err := t.engine.options.Model(ctx, r.role.agent)
+	model, err := t.engine.modelOf(ctx, r.role.agent)
 	if err != nil {
-		if ctx.Err() != nil {
-			return said{}, interruption(ctx)
-		}
-		var e *llm.Error
-		if errors.As(err, &e) {
-			return said{}, err
-		}
-		return said{}, &Error{Code: history.CodeModel, Message: err.Error(), Err: err}
+		return said{}, err
 	}
 	share, waited := 1.0, time.Duration(0)
 	for try := 1; ; try++ {

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bureau/agencies"
@@ -25,7 +26,9 @@ func newRole(agency *agencies.Agency, agent agencies.Agent, pick func([]string) 
 		return nil, err
 	}
 	r := &role{agent: agent, own: own, sends: map[string]sendTool{}, handoffs: map[string]string{}}
-	r.offered = append(r.offered, own.Definitions()...)
+	for _, definition := range own.Definitions() {
+		r.offer(definition)
+	}
 	for _, send := range agency.SendTools(agent.Name) {
 		t, err := newSendTool(agency, send)
 		if err != nil {
@@ -35,7 +38,7 @@ func newRole(agency *agencies.Agency, agent agencies.Agent, pick func([]string) 
 			return nil, fmt.Errorf("two tools are named %q", t.definition.Name)
 		}
 		r.sends[t.definition.Name] = t
-		r.offered = append(r.offered, t.definition)
+		r.offer(t.definition)
 	}
 	for _, to := range agency.Handoffs(agent.Name) {
 		recipient, _ := agency.Agent(to)
@@ -44,6 +47,22 @@ func newRole(agency *agencies.Agency, agent agencies.Agent, pick func([]string) 
 		r.offered = append(r.offered, definition)
 	}
 	return r, nil
+}
+
+// offer adds a tool, with a word on it where it runs alone.
+func (r *role) offer(t llm.Tool) {
+	if r.runsAlone(t.Name) {
+		t.Description += aloneNotice
+	}
+	r.offered = append(r.offered, t)
+}
+
+// runsAlone tells whether no other tool may run beside this one.
+func (r *role) runsAlone(name string) bool { return slices.Contains(r.agent.OneCallAtATime, name) }
+
+// answers tells whether the output of a tool, once it succeeds, is the answer of the run.
+func (r *role) answers(name string) bool {
+	return r.agent.ToolUse.StopOnFirst || slices.Contains(r.agent.ToolUse.StopAt, name)
 }
 
 func (r *role) knows(name string) bool {
@@ -81,11 +100,16 @@ func instructions(shared, own, additional string) string {
 	return core + separator + additional
 }
 
-func settings(s agencies.ModelSettings) llm.Settings {
-	return llm.Settings{
+func settings(agent agencies.Agent) llm.Settings {
+	s := agent.Settings
+	out := llm.Settings{
 		Temperature: s.Temperature, TopP: s.TopP, MaxOutputTokens: s.MaxOutputTokens, ReasoningEffort: s.ReasoningEffort,
 		ParallelToolCalls: s.ParallelToolCalls, Seed: s.Seed, Stop: s.Stop,
 	}
+	if agent.OutputType != nil {
+		out.Format = &llm.Format{Name: "answer", Schema: agent.OutputType}
+	}
+	return out
 }
 
 // handoffTool describes the transfer to a recipient. Its arguments are not looked at: the name says it all.

@@ -42,6 +42,9 @@ type run struct {
 	cancel context.CancelCauseFunc
 	life   life
 
+	reminders reminders
+	due       []string // the reminders that go with the model call under way
+
 	mu    sync.Mutex
 	usage history.Usage
 	tools int
@@ -86,7 +89,7 @@ func (r *run) answer(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	text, err := r.loop(ctx)
+	text, err := r.reach(ctx)
 	if err != nil {
 		r.close(true)
 		if hearErr := r.hear(ctx); hearErr != nil {
@@ -112,6 +115,7 @@ func (r *run) takeControl(ctx context.Context) error {
 func (r *run) loop(ctx context.Context) (string, error) {
 	limits := r.turn.engine.options.Agency.Limits
 	r.hops = []string{r.role.agent.Name}
+	r.open()
 	nudge := ""
 	for {
 		if err := r.hear(ctx); err != nil {
@@ -125,6 +129,7 @@ func (r *run) loop(ctx context.Context) (string, error) {
 		if err := r.admit(ctx); err != nil {
 			return "", err
 		}
+		r.due = r.reminders.take(r.role, r.parent == nil)
 		reply, err := r.ask(ctx, nudge)
 		if nudge == "" && r.parent != nil && isEmpty(err) {
 			nudge = summaryNudge
@@ -142,9 +147,12 @@ func (r *run) loop(ctx context.Context) (string, error) {
 			}
 			continue
 		}
-		next, err := r.execute(ctx, reply)
+		outcomes, next, err := r.execute(ctx, reply)
 		if err != nil {
 			return "", err
+		}
+		if answer, ok := r.toolAnswer(reply, outcomes); ok && next == nil && ctx.Err() == nil && r.close(false) {
+			return answer, nil
 		}
 		if r.refusals > 1 {
 			return "", limited("the limit max_handoffs is reached: control has moved %d times without a word to the user (%s)",
@@ -165,6 +173,16 @@ func (r *run) loop(ctx context.Context) (string, error) {
 func isEmpty(err error) bool {
 	var fault *llm.Error
 	return errors.As(err, &fault) && fault.Kind == llm.KindEmpty
+}
+
+// toolAnswer is the output of the first tool of a reply that answers in the agent's place. One that failed is for the model to mend.
+func (r *run) toolAnswer(reply said, outcomes []outcome) (string, bool) {
+	for i, call := range reply.calls {
+		if r.role.answers(call.Name) && !outcomes[i].failed {
+			return outcomes[i].text, true
+		}
+	}
+	return "", false
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -215,9 +233,17 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	if r.role == r.starter {
 		additional = r.additional
 	}
+	shared, own, reminders := e.options.Agency.SharedInstructions, r.role.agent.Instructions, slices.Clone(r.due)
+	texts := []*string{&shared, &own}
+	for i := range reminders {
+		texts = append(texts, &reminders[i])
+	}
+	if err := r.expand(ctx, texts...); err != nil {
+		return llm.Request{}, err
+	}
 	view := weave.View{
-		System: instructions(e.options.Agency.SharedInstructions, r.role.agent.Instructions, additional),
-		Agent:  r.role.agent.Name, Caller: r.caller, Tools: r.role.offered,
+		System: instructions(shared, own, additional), Reminders: reminders,
+		Agent: r.role.agent.Name, Caller: r.caller, Tools: r.role.offered,
 		Provider: model.Ref().Provider, Protocol: model.Protocol(),
 		InFlight: r.turn.isInFlight, Budget: budget(model, r.role, share), Nudge: nudge,
 	}
@@ -229,7 +255,7 @@ func (r *run) prompt(ctx context.Context, model llm.Model, share float64, nudge 
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("read the session: %w", err)
 	}
-	return llm.Request{Messages: messages, Tools: r.role.offered, Settings: settings(r.role.agent.Settings)}, nil
+	return llm.Request{Messages: messages, Tools: r.role.offered, Settings: settings(r.role.agent)}, nil
 }
 
 // unknownWindow is the context window in tokens that is assumed of a model whose own is not known.
@@ -242,14 +268,14 @@ func budget(model llm.Model, role *role, share float64) int {
 		window = unknownWindow
 	}
 	reserve := min(max(role.agent.Settings.MaxOutputTokens, 512), min(20_000, window/4))
-	return int(float64(window-reserve) * share)
+	return int(float64(window-reserve-weave.Estimate(string(role.agent.OutputType))) * share)
 }
 
 // writeFailure leaves a failed row where the run ended, so that it can be read later why. A stop by the user needs none: the
 // rows that it cut off say so.
 func (r *run) writeFailure(ctx context.Context, err error) {
 	fault := asError(ctx, err)
-	if fault.Code == history.CodeInterrupted {
+	if fault.Code == history.CodeInterrupted || fault.recorded {
 		return
 	}
 	row := &history.Message{

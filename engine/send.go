@@ -27,6 +27,8 @@ type sendTool struct {
 	recipients []string
 	parameters []agencies.Parameter
 	required   []string
+	// inputs are the schemas of what those recipients are sent that take an object.
+	inputs map[string]json.RawMessage
 	// extra describes the edge's own parameters alone, for their check.
 	extra llm.Tool
 }
@@ -46,9 +48,14 @@ func newSendTool(agency *agencies.Agency, send agencies.SendTool) (sendTool, err
 		if role == "" {
 			role = "No description provided"
 		}
-		fmt.Fprintf(&text, "\n- %s: %s", name, role)
+		fmt.Fprintf(&text, "\n- %s: %s%s", name, role, abilities(recipient))
 	}
-	t := sendTool{recipients: send.Recipients, parameters: send.Parameters, required: send.Required}
+	t := sendTool{recipients: send.Recipients, parameters: send.Parameters, required: send.Required, inputs: map[string]json.RawMessage{}}
+	for _, name := range send.Recipients {
+		if recipient, _ := agency.Agent(name); recipient.Input != nil {
+			t.inputs[name] = recipient.Input
+		}
+	}
 	own := objectSchema(t.parameters, t.required)
 	t.extra = llm.Tool{Name: send.Name, Parameters: own}
 	t.definition = llm.Tool{Name: send.Name, Description: text.String(), Parameters: t.schema()}
@@ -62,10 +69,7 @@ func (t sendTool) schema() json.RawMessage {
 		{Name: paramRecipient, Schema: mustJSON(map[string]any{
 			"type": "string", "enum": t.recipients, "description": "The name of the agent that is asked.",
 		})},
-		{Name: paramMessage, Schema: mustJSON(map[string]any{
-			"type":        "string",
-			"description": "The task and what it is for, with all that the recipient needs to know of the conversation so far.",
-		})},
+		{Name: paramMessage, Schema: t.messageSchema()},
 		{Name: paramInstructions, Schema: mustJSON(map[string]any{
 			"type": "string", "description": "More instructions for the recipient, for this message alone; an empty string for none.",
 		})},
@@ -105,7 +109,12 @@ func (t sendTool) read(name string, object []byte) (delivery, error) {
 		return delivery{}, err
 	}
 	d := delivery{recipient: recipient}
-	if d.message, err = text(fields, paramMessage); err != nil {
+	if schema := t.inputs[recipient]; schema != nil {
+		d.message, err = labelled(schema, recipient, fields[paramMessage])
+	} else {
+		d.message, err = text(fields, paramMessage)
+	}
+	if err != nil {
 		return delivery{}, err
 	}
 	if strings.TrimSpace(d.message) == "" {

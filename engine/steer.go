@@ -103,6 +103,13 @@ func (r *run) hear(ctx context.Context) error {
 	return r.turn.append(ctx, r, rows...)
 }
 
+// open begins hearing, or begins it again where an answer was not accepted.
+func (r *run) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deaf = false
+}
+
 // close ends hearing where nothing is left to be heard; with force in any case.
 func (r *run) close(force bool) bool {
 	r.mu.Lock()

@@ -34,12 +34,13 @@ func ends(to, message string, parts ...string) func(*testing.T) {
 var turnLines = lines{
 	letter: "E", last: 29,
 	leftOut: map[string]string{
-		"E05": "an agent without instructions is a fault of the file", "E10": noPythonAPI, "E11": noContextDict, "E12": noContextDict,
-		"E13": noContextDict, "E14": noPythonAPI, "E15": noPythonAPI, "E16": "an agent runs within a session; T14 shows that sessions share nothing",
+		"E05": "an agent without instructions is a fault of the file", "E10": noPythonAPI,
+		"E12": "a turn has no variables of its own: what a tool sets is the session's", "E13": "a turn is given no variables that it could change", "E14": noPythonAPI, "E15": noPythonAPI, "E16": "an agent runs within a session; T14 shows that sessions share nothing",
 		"E17": "a turn begins with one text; several messages of the user in a row, as imports have them, are in R05 and X19",
-		"E23": "a tool's output never ends a run", "E24": noPythonAPI, "E28": noAttachments, "E29": noAttachments,
+		"E24": noPythonAPI, "E28": noAttachments, "E29": noAttachments,
 	},
 	covered: map[string]func(*testing.T){
+		"E11": sharedVariables["E11"], "E23": toolAnswers["E23"],
 		"E01": func(t *testing.T) {
 			b := newBench(t, twoAgents, play{"A": inTurn(calls(sendWith("", "B", "m", "More.")), calls(send("", "B", "m")), text("f"))})
 			b.ok("A", "hi")

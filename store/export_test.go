@@ -27,3 +27,6 @@ func OpenWith(ctx context.Context, path string, steps ...string) (*Store, error)
 	}
 	return open(ctx, path, all)
 }
+
+// Version is that of the files that the program writes.
+var Version = len(embeddedMigrations())

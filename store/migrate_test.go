@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,7 +51,7 @@ func TestMigrationCopiesTheFileFirst(t *testing.T) {
 	}
 
 	// The copy is a whole file of the version before, for its owner alone.
-	copied := path + ".v1.bak"
+	copied := fmt.Sprintf("%s.v%d.bak", path, store.Version)
 	if info, err := os.Stat(copied); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -64,7 +65,7 @@ func TestMigrationCopiesTheFileFirst(t *testing.T) {
 	}
 
 	_, err = store.Open(t.Context(), path)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "version 3") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), fmt.Sprintf("version %d", store.Version+2)) {
 		t.Errorf("a newer file: %v", err)
 	}
 	again, err := store.OpenWith(t.Context(), path, "ALTER TABLE messages ADD COLUMN first TEXT", "CREATE TABLE second (x)")

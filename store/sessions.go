@@ -233,7 +233,10 @@ func (s *Store) Fork(ctx context.Context, id string) (history.Session, error) {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(copyMessages, id, fork)
+		if _, err := t.exec(copyMessages, id, fork); err != nil {
+			return err
+		}
+		_, err = t.exec(copyVariables, id, fork)
 		return err
 	})
 	if err != nil {

@@ -130,6 +130,14 @@ func (s *stream) end(status history.Status) {
 	s.event(e)
 }
 
+// cite ends an answer with its sources.
+func (s *stream) cite(sources ...history.Citation) {
+	s.mu.Lock()
+	s.rows[s.id-1].Status, s.rows[s.id-1].Extra.Citations = history.StatusCompleted, history.RawCitations(sources)
+	s.mu.Unlock()
+	s.event(history.Event{Type: history.EventTextEnd, MessageID: s.id, Content: s.text, Status: history.StatusCompleted, Citations: sources})
+}
+
 func (a *actor) say(text string) { a.answer().add(text).end(history.StatusCompleted) }
 
 // use begins a call and returns its id.

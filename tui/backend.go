@@ -133,6 +133,8 @@ type Agent struct {
 	Name, Description string
 	EntryPoint        bool
 	Tools             []string
+	// Starters are messages that an empty session offers while this agent is the recipient.
+	Starters []string
 }
 
 // Flow is who may message, or hand over to, whom. Tool is the name of the send tool.

@@ -128,7 +128,8 @@ func (m *model) drawWelcome(w, h int) []string {
 	for _, a := range m.agency.Agents {
 		width = min(max(width, text.Width(text.Line(a.Name))), inner/3)
 	}
-	room := h - len(rows) - 4
+	offered := m.drawStarters(inner, h-len(rows)-4-min(len(m.agency.Agents), 2))
+	room := h - len(rows) - 4 - len(offered)
 	for i, a := range m.agency.Agents {
 		if i >= room-1 && len(m.agency.Agents) > room {
 			add(l.Faint.Render(fmt.Sprintf("%s %d more: /agency", style.SymbolEllipsis, len(m.agency.Agents)-i)))
@@ -140,6 +141,7 @@ func (m *model) drawWelcome(w, h int) []string {
 		}
 		add(sign + " " + text.Pad(l.name(a.Name), width) + "  " + l.Dim.Render(text.Line(a.Description)))
 	}
+	rows = append(rows, offered...)
 	if h > 6 {
 		add("")
 		add(m.drawHints(m.startHints(), inner))

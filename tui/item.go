@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -125,6 +126,10 @@ func (e *entry) input(w int) []string {
 
 func (e *entry) answer(w int) []string {
 	rows := e.markdown(w)
+	for i, c := range e.Citations {
+		source := strings.TrimSpace(text.Line(c.Title) + " " + text.Line(c.URL))
+		rows = append(rows, e.wrapped(fmt.Sprintf("[%d] ", i+1), e.look.Faint, source, w)...)
+	}
 	switch e.State() {
 	case thread.Interrupted:
 		rows = append(rows, e.look.Warning.Render(style.SymbolStopped+" interrupted"))

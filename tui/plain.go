@@ -162,6 +162,9 @@ func (p *plain) show(o opened) {
 		p.say("Read only: %s. /fork goes on in a copy.", text.Line(why))
 	}
 	p.say("/help lists the commands. A line that ends in \\ goes on in the next one.")
+	for i, words := range p.starters() {
+		p.say("%d. %s", i+1, text.Line(words))
+	}
 	items := p.data.User.Items
 	if len(items) > shownAtStart {
 		p.say("%s more before:", count(len(items)-shownAtStart, "item"))
@@ -222,8 +225,17 @@ func (p *plain) take(line string) {
 	p.prompt()
 }
 
+// starters are those on offer now: none once something was said.
+func (p *plain) starters() []string {
+	if p.sent || len(p.data.User.Items) > 0 {
+		return nil
+	}
+	return starters(p.agency, p.recipient)
+}
+
 // submit sends a message, or lets it wait.
 func (p *plain) submit(words string) {
+	words = starterOf(p.starters(), words)
 	msg := Queued{Text: words}
 	if to, rest, ok := p.mention(words); ok {
 		msg = Queued{Recipient: to, Text: rest}

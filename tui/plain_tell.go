@@ -60,6 +60,9 @@ func (p *plain) flow(e history.Event, end bool) {
 	}
 	if end {
 		delete(p.said, it.ID)
+		for i, c := range it.Citations {
+			p.say("[%d] %s", i+1, strings.TrimSpace(text.Line(c.Title)+" "+text.Line(c.URL)))
+		}
 		if it.State() == thread.Interrupted {
 			p.say("(interrupted)")
 		}

@@ -19,6 +19,11 @@ var scenes = []struct {
 	play func(*screen)
 }{
 	{"empty", func(*screen) {}},
+	{"cited", func(sc *screen) {
+		sc.stage.turn("Guide", "What do herrings eat?").answer().add("Plankton, mostly.").cite(
+			history.Citation{URL: "https://example.org/herring", Title: "The \x1b[31mherring"},
+			history.Citation{URL: "https://example.org/a/very/long/address/that/goes/on/and/on/for/more/than/a/row"})
+	}},
 	{"streaming", func(sc *screen) {
 		g := sc.stage.turn("Guide", "What does main.go do?")
 		g.think().add("I should look at the file first.").end(history.StatusCompleted)

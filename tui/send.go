@@ -23,6 +23,9 @@ func (m *model) submit(msg Queued) tea.Cmd {
 		m.askFork(why)
 		return nil
 	}
+	if msg.Recipient == "" {
+		msg.Text = starterOf(m.starters(), msg.Text)
+	}
 	remember := m.addInput(msg.Text)
 	if m.pair != nil && msg.Recipient == "" {
 		msg.Caller, msg.Recipient = m.pair.From, m.pair.To

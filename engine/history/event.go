@@ -82,6 +82,8 @@ type Event struct {
 	// Content of a result is the output as stored; of an end event of a message, the row's whole text (not on the wire).
 	Content string
 	IsError bool
+	// Citations of a message that ended.
+	Citations []Citation
 	// Result is the answer of a run that finished; Usage that of the run with all below it.
 	Result string
 	Usage  *Usage
@@ -119,7 +121,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case EventSubagentStarted:
 		w.Name = e.Agent
 	case EventTextEnd, EventReasoningEnd, EventCallEnd:
-		w.Status = e.Status
+		w.Status, w.Citations = e.Status, e.Citations
 	case EventTextContent, EventReasoningContent, EventCallArgs:
 		w.Delta = &e.Delta
 	case EventCallResult:
@@ -136,30 +138,31 @@ func (e Event) MarshalJSON() ([]byte, error) {
 
 // wireEvent is the form on the wire; a pointer is a field that its type always has, even when empty.
 type wireEvent struct {
-	Type                EventType `json:"type"`
-	Timestamp           int64     `json:"timestamp"`
-	ThreadID            string    `json:"threadId"`
-	RunID               string    `json:"runId"`
-	SubagentRunID       string    `json:"subagentRunId,omitempty"`
-	ParentSubagentRunID string    `json:"parentSubagentRunId,omitempty"`
-	ParentToolCallID    string    `json:"parentToolCallId,omitempty"`
-	Agent               string    `json:"agent"`
-	CallerAgent         *string   `json:"callerAgent"`
-	MessageID           string    `json:"messageId,omitempty"`
-	Role                string    `json:"role,omitempty"`
-	Origin              Origin    `json:"origin,omitempty"`
-	ByUser              bool      `json:"byUser,omitempty"`
-	Status              Status    `json:"status,omitempty"`
-	Delta               *string   `json:"delta,omitempty"`
-	ToolCallID          string    `json:"toolCallId,omitempty"`
-	ToolCallName        string    `json:"toolCallName,omitempty"`
-	Content             *string   `json:"content,omitempty"`
-	IsError             *bool     `json:"isError,omitempty"`
-	Result              *string   `json:"result,omitempty"`
-	Usage               *Usage    `json:"usage,omitempty"`
-	Message             *string   `json:"message,omitempty"`
-	Code                Code      `json:"code,omitempty"`
-	Hint                string    `json:"hint,omitempty"`
-	Name                string    `json:"name,omitempty"`
-	Value               *any      `json:"value,omitempty"`
+	Type                EventType  `json:"type"`
+	Timestamp           int64      `json:"timestamp"`
+	ThreadID            string     `json:"threadId"`
+	RunID               string     `json:"runId"`
+	SubagentRunID       string     `json:"subagentRunId,omitempty"`
+	ParentSubagentRunID string     `json:"parentSubagentRunId,omitempty"`
+	ParentToolCallID    string     `json:"parentToolCallId,omitempty"`
+	Agent               string     `json:"agent"`
+	CallerAgent         *string    `json:"callerAgent"`
+	MessageID           string     `json:"messageId,omitempty"`
+	Role                string     `json:"role,omitempty"`
+	Origin              Origin     `json:"origin,omitempty"`
+	ByUser              bool       `json:"byUser,omitempty"`
+	Status              Status     `json:"status,omitempty"`
+	Delta               *string    `json:"delta,omitempty"`
+	ToolCallID          string     `json:"toolCallId,omitempty"`
+	ToolCallName        string     `json:"toolCallName,omitempty"`
+	Content             *string    `json:"content,omitempty"`
+	IsError             *bool      `json:"isError,omitempty"`
+	Citations           []Citation `json:"citations,omitempty"`
+	Result              *string    `json:"result,omitempty"`
+	Usage               *Usage     `json:"usage,omitempty"`
+	Message             *string    `json:"message,omitempty"`
+	Code                Code       `json:"code,omitempty"`
+	Hint                string     `json:"hint,omitempty"`
+	Name                string     `json:"name,omitempty"`
+	Value               *any       `json:"value,omitempty"`
 }

@@ -53,6 +53,12 @@ type Origin string
 const (
 	OriginRecipientReminder Origin = "recipient_reminder"
 	OriginHandoffReminder   Origin = "handoff_reminder"
+	// OriginInputGuardrailMessage marks the answer of a guardrail to a message that it refused, OriginInputGuardrailError what the agent
+	// is told where that ended the run.
+	OriginInputGuardrailMessage Origin = "input_guardrail_message"
+	OriginInputGuardrailError   Origin = "input_guardrail_error"
+	// OriginOutputGuardrailError marks what an agent is told of an answer that was refused.
+	OriginOutputGuardrailError Origin = "output_guardrail_error"
 	// OriginError marks the failed row that tells why a run ended without an answer.
 	OriginError Origin = "error"
 	// OriginImported marks a note on an item of another program that has no counterpart here.

@@ -95,6 +95,22 @@ type Settings struct {
 	ParallelToolCalls *bool
 	Seed              *int
 	Stop              []string
+	// Format is what the answer must be; nil for text.
+	Format *Format
+}
+
+// Format is an answer that is a JSON object which fits a schema.
+type Format struct {
+	// Name matches ^[a-zA-Z0-9_-]{1,64}$.
+	Name string
+	// Schema is a JSON Schema of type object.
+	Schema json.RawMessage
+}
+
+// InWords asks for the format where there is no setting for it.
+func (f Format) InWords() string {
+	return "Your final answer must be one JSON object and nothing else: no words before or after it, no code fence. " +
+		"It must fit this JSON Schema:\n" + string(f.Schema)
 }
 
 // Delta is one piece of a streamed reply; exactly one of its fields is set.
@@ -133,6 +149,8 @@ type Reply struct {
 	// Usage as the server reported it; HasUsage is false where it reported none. Usage.Requests is not set here.
 	Usage    history.Usage
 	HasUsage bool
+	// Citations are the sources that the server names for the text.
+	Citations []history.Citation
 	// Wire is what the server wants back unchanged with the assistant message (reasoning_details, the name that its
 	// reasoning field had; over the Responses API the items of its words), by field name.
 	Wire map[string]json.RawMessage

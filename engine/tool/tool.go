@@ -21,8 +21,8 @@ type Tool interface {
 // Call is one call of a tool.
 type Call struct {
 	ID string
-	// Agent is the caller.
-	Agent string
+	// Session is the one that the call belongs to, Agent the caller.
+	Session, Agent string
 	// Arguments is a JSON object that has passed the tool's schema.
 	Arguments []byte
 }

@@ -21,6 +21,8 @@ import (
 type View struct {
 	// System is the composed instructions; empty for none.
 	System string
+	// Reminders are system messages behind the instructions, for this request alone.
+	Reminders []string
 	// Agent is the one that is asked.
 	Agent string
 	// Caller started the run; empty for the user.
@@ -58,6 +60,9 @@ func Prompt(rows iter.Seq2[history.Message, error], view View) ([]llm.Message, e
 	head := []llm.Message{}
 	if view.System != "" {
 		head = append(head, llm.Message{Role: llm.RoleSystem, Content: view.System})
+	}
+	for _, text := range view.Reminders {
+		head = append(head, llm.Message{Role: llm.RoleSystem, Content: text})
 	}
 	var tail []llm.Message
 	if view.Nudge != "" {

@@ -181,8 +181,10 @@ func (s *Session) row(e history.Event) *Item {
 
 func messageKind(role history.Role, origin history.Origin) Kind {
 	switch {
-	case origin == history.OriginError:
+	case origin == history.OriginError, origin == history.OriginInputGuardrailError:
 		return Failure
+	case origin == history.OriginInputGuardrailMessage:
+		return Answer
 	case origin != "", role == history.RoleSystem:
 		return Reminder
 	case role == history.RoleUser:
@@ -209,6 +211,9 @@ func (s *Session) rowEnded(e history.Event) {
 		if it.Status = e.Status; it.Status == "" {
 			it.Status = history.StatusCompleted
 		}
+	}
+	if len(e.Citations) > 0 {
+		it.Citations = e.Citations
 	}
 	if e.Hint != "" {
 		it.Hint = e.Hint

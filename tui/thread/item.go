@@ -56,6 +56,8 @@ type Item struct {
 	IsError      bool
 	// Run is the run that a call started; nil for any other call.
 	Run *Run
+	// Citations are the sources of an answer.
+	Citations []history.Citation
 	// Code and Hint of a failure.
 	Code, Hint string
 	// Attempt, Of and Until tell of a retry: the attempt that is to come, how many there may be, and when (µs since 1970).

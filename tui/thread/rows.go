@@ -36,7 +36,7 @@ func (s *Session) load(t *Thread, m history.Message) {
 	it := &Item{
 		ID: m.ID, Agent: m.Agent, Caller: m.CallerAgent, Role: m.Role, Origin: m.Origin, ByUser: m.Extra.ByUser, Status: m.Status,
 		RunID: m.RunID, At: m.CreatedAt, CallID: m.CallID, Name: m.Name, Code: m.Extra.Code, Hint: m.Extra.Hint,
-		text: []byte(textOf(m)),
+		Citations: m.Extra.Sources(), text: []byte(textOf(m)),
 	}
 	switch m.Type {
 	case history.TypeCall:
@@ -78,6 +78,10 @@ func (it *Item) reload(m history.Message) {
 	}
 	if m.Status != history.StatusStreaming && it.Status == history.StatusStreaming {
 		it.Status = m.Status
+		it.touch()
+	}
+	if sources := m.Extra.Sources(); len(it.Citations) == 0 && len(sources) > 0 {
+		it.Citations = sources
 		it.touch()
 	}
 	if it.Code == "" && it.Hint == "" && (m.Extra.Code != "" || m.Extra.Hint != "") {

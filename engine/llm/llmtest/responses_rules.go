@@ -31,7 +31,7 @@ func (rules rules) checkResponses(r *Request, sent map[string]sentItem) *refusal
 			return refuse("unknown parameter: '%s'", name)
 		}
 	}
-	for _, check := range []func(*Request) *refusal{checkTools, checkResponsesFields, checkItems, checkItemCalls} {
+	for _, check := range []func(*Request) *refusal{checkTools, checkTextFormat, checkResponsesFields, checkItems, checkItemCalls} {
 		if fault := check(r); fault != nil {
 			return fault
 		}

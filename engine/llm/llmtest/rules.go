@@ -35,7 +35,7 @@ func (rules rules) check(r *Request, reasoning map[string]string) *refusal {
 			return refuse("unrecognized request argument supplied: %s", name)
 		}
 	}
-	for _, check := range []func(*Request) *refusal{checkTools, checkMessages, checkCalls, rules.checkContent} {
+	for _, check := range []func(*Request) *refusal{checkTools, checkFormat, checkMessages, checkCalls, rules.checkContent} {
 		if fault := check(r); fault != nil {
 			return fault
 		}

@@ -26,6 +26,7 @@ type answer struct {
 	chosen, begun bool
 	// details of the reasoning, to be sent back as they came.
 	details details
+	sources sources
 	field   string // that the reasoning comes in
 }
 
@@ -44,6 +45,7 @@ func (a *answer) takeChunk(c *chunk, raw []byte) error {
 		return nil
 	}
 	a.chosen = a.chosen || len(c.Choices) > 0
+	a.sources.addURLs(c.Citations)
 	for i := range c.Choices {
 		a.takeChoice(&c.Choices[i])
 	}
@@ -81,6 +83,7 @@ func (a *answer) takeChoice(c *choice) {
 }
 
 func (a *answer) takeDelta(d *delta) {
+	a.sources.add(d.Annotations)
 	a.takeReasoning(d)
 	a.accumulator.Text(d.Content.text)
 	a.accumulator.Text(d.Refusal.text)
@@ -131,7 +134,7 @@ func (a *answer) takeUsage(u *usage) {
 }
 
 func (a *answer) finish(reply llm.Reply) (llm.Reply, error) {
-	reply.Wire = a.details.into(reply.Wire)
+	reply.Wire, reply.Citations = a.details.into(reply.Wire), a.sources
 	fail := func(kind llm.Kind, message, hint string) (llm.Reply, error) {
 		return reply, &llm.Error{Kind: kind, Ref: a.ref, Message: message, Hint: hint}
 	}

@@ -17,7 +17,8 @@ type chunk struct {
 	XGroq   struct {
 		Usage *usage `json:"usage"`
 	} `json:"x_groq"`
-	Error json.RawMessage `json:"error"`
+	Error     json.RawMessage `json:"error"`
+	Citations json.RawMessage `json:"citations"`
 }
 
 type choice struct {
@@ -37,6 +38,7 @@ type delta struct {
 	ToolCalls        oneOrMany[callPart] `json:"tool_calls"`
 	FunctionCall     *callFunction       `json:"function_call"`
 	ExtraContent     json.RawMessage     `json:"extra_content"`
+	Annotations      json.RawMessage     `json:"annotations"`
 }
 
 // decodeChunk reads one JSON value; a list gives one chunk for each of its elements.

@@ -17,6 +17,7 @@ type habits struct {
 	noStreamOptions bool
 	otherReasoning  bool // reasoning goes back where the dialect keeps it, or the reverse
 	oneSystemFirst  bool
+	formatInWords   bool
 	content         contentForm
 	// whole: the next answer comes in one piece, because the server lost track of a call that it streamed.
 	whole bool
@@ -41,6 +42,7 @@ const (
 	triedOrder
 	triedContentOnce
 	triedContentTwice
+	triedFormat
 	triedWhole
 	triedStore
 	triedEncrypted
@@ -60,6 +62,7 @@ var (
 	orderRefused = matcher(`roles must alternate`, `system message must be (at|in) the beginning`, `system message must be first`,
 		`only the first message can (be|have) .{0,10}system`, `after the optional system message`, `multiple system messages`)
 	reasoningWanted = matcher(`reasoning\w*\b.{0,80}must be passed back`, `missing .{0,20}reasoning_content`, `reasoning_content is (missing|required)`)
+	formatRefused   = matcher(`response_?format`, `text\.format`, `response.{0,3}mime.?type`, `json.?schema`, `json.?mode`, `structured.?output`, `\bgrammar\b`)
 	temperatureName = regexp.MustCompile(`(?i)\btemperature\b`)
 	topPName        = regexp.MustCompile(`(?i)\btop_p\b`)
 	lostTrack       = matcher(`invalid diff: now finding less tool calls`)
@@ -104,6 +107,10 @@ func (h *habits) adapt(protocol history.Protocol, e *llm.Error, req llm.Request,
 	s := req.Settings
 	namesLimit := strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_tokens")
 	refusesSetting := unsupported.MatchString(said) && !outOfRange.MatchString(said)
+	if s.Format != nil && !h.formatInWords && formatRefused.MatchString(said) && try(triedFormat) {
+		h.formatInWords = true
+		return true
+	}
 	if responses {
 		return h.adaptResponses(said, refusesSetting, req.Settings, try)
 	}

@@ -38,14 +38,17 @@ type Dialect struct {
 	ReturnReasoning bool
 	// PlainSchemas: a tool's schema may hold no keyword outside of the subset that OpenAPI has.
 	PlainSchemas bool
+	// FormatOrTools: where tools are offered, the format of the answer is asked for in words. Such a server makes every reply fit the
+	// format, so that no tool could be called.
+	FormatOrTools bool
 	// KeyHeader carries the key; empty means Authorization: Bearer.
 	KeyHeader string
 }
 
 // Providers returns the providers that are known by name, local servers last.
 func Providers() []Provider {
-	local := Dialect{OneSystemFirst: true}
-	thinking := Dialect{OneSystemFirst: true, ReturnReasoning: true}
+	local := Dialect{OneSystemFirst: true, FormatOrTools: true}
+	thinking := Dialect{OneSystemFirst: true, ReturnReasoning: true, FormatOrTools: true}
 	return []Provider{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", NeedsKey: true,
 			Dialect: Dialect{MaxCompletionTokens: true}},
@@ -60,7 +63,7 @@ func Providers() []Provider {
 		{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: "DEEPSEEK_API_KEY", NeedsKey: true,
 			Dialect: Dialect{ReturnReasoning: true}},
 		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", KeyEnv: "GEMINI_API_KEY", NeedsKey: true,
-			Dialect: Dialect{PlainSchemas: true}},
+			Dialect: Dialect{PlainSchemas: true, FormatOrTools: true}},
 		{Name: "anthropic", BaseURL: "https://api.anthropic.com/v1", KeyEnv: "ANTHROPIC_API_KEY", NeedsKey: true,
 			Headers: map[string]string{"anthropic-version": "2023-06-01"}, Dialect: Dialect{OneSystemFirst: true}},
 		{Name: "xai", BaseURL: "https://api.x.ai/v1", KeyEnv: "XAI_API_KEY", NeedsKey: true},
@@ -87,7 +90,7 @@ func Lookup(name string) (Provider, bool) {
 func Custom(name, baseURL, keyEnv string) Provider {
 	p := Provider{Name: name, BaseURL: baseURL, KeyEnv: keyEnv, NeedsKey: keyEnv != "", Dialect: Dialect{ReturnReasoning: true}}
 	if p.IsLocal() {
-		p.Dialect.OneSystemFirst = true
+		p.Dialect.OneSystemFirst, p.Dialect.FormatOrTools = true, true
 	}
 	return p
 }

@@ -45,7 +45,11 @@ func (m *Model) build(req llm.Request, h habits) (goopenai.ChatCompletionRequest
 	out := goopenai.ChatCompletionRequest{Model: placeholder, Stop: req.Settings.Stop, Seed: req.Settings.Seed}
 	e := edits{fields: map[string]json.RawMessage{}, messages: map[int]messageEdits{}}
 	e.set("model", m.ref.Model)
-	for i, message := range dialect.shape(req.Messages) {
+	messages, format := m.format(req, h)
+	if format != nil {
+		e.set("response_format", map[string]any{"type": "json_schema", "json_schema": format})
+	}
+	for i, message := range dialect.shape(messages) {
 		wire, edit := m.message(message, h)
 		out.Messages = append(out.Messages, wire)
 		if edit.fields != nil || edit.calls != nil {

@@ -28,6 +28,7 @@ type response struct {
 	*exchange
 	accumulator *llm.Accumulator
 	items       []*incomingItem
+	sources     sources
 	// known: some frame was one of a response; begun: one had a token in it.
 	known, begun bool
 	// status is how the answer ended, and reason why, where it is incomplete; empty until it did.
@@ -193,6 +194,7 @@ func (r *response) fill(it *incomingItem, o *outputItem) {
 	case itemMessage:
 		for i := range o.Content {
 			r.complete(it, int64(i), o.Content[i].said())
+			r.sources.add(o.Content[i].Annotations)
 		}
 	case itemReasoning:
 		if it.source != "" {
@@ -342,6 +344,7 @@ func (r *response) failure(raw []byte) error {
 
 func (r *response) finish(reply llm.Reply) (llm.Reply, error) {
 	where := shown(r.exchange.at)
+	reply.Citations = r.sources
 	switch {
 	case !r.known && !r.frames.done && reply.IsEmpty():
 		return reply, &llm.Error{

@@ -30,6 +30,8 @@ type outputPart struct {
 	Type    text    `json:"type"`
 	Text    content `json:"text"`
 	Refusal content `json:"refusal"`
+	// Annotations name sources of the text.
+	Annotations json.RawMessage `json:"annotations"`
 }
 
 func (p *outputPart) said() string { return p.Text.text + p.Text.thinking + p.Refusal.text }

@@ -26,7 +26,12 @@ func (m *Model) buildResponse(req llm.Request, h habits) (goopenai.CreateRespons
 	dialect := m.provider.Dialect
 	dialect.OneSystemFirst = dialect.OneSystemFirst || h.oneSystemFirst
 	in := input{items: []any{}, seen: map[string]bool{}, plain: h.noItems}
-	out.Instructions = in.addAll(dialect.shape(req.Messages))
+	messages, format := m.format(req, h)
+	if format != nil {
+		format["type"] = "json_schema"
+		e.set("text", map[string]any{"format": format})
+	}
+	out.Instructions = in.addAll(dialect.shape(messages))
 	// The items go in as they are: go-openai would write them anew.
 	e.set("input", in.items)
 	for _, tool := range req.Tools {
