@@ -3,6 +3,8 @@ module bureau
 go 1.26.7
 
 require (
+	// Bubbles, Bubble Tea and Lip Gloss in their v2 line: what github.com/charmbracelet/bubbles, /bubbletea and /lipgloss publish
+	// today. It has a real cursor for input methods, tells shift+enter from enter, and asks the terminal nothing before it runs.
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1
 	charm.land/lipgloss/v2 v2.1.0
