@@ -339,6 +339,22 @@ func TestDelegationLeadsToItsPane(t *testing.T) {
 	})
 }
 
+func TestCollapsedPaneSaysPlainWords(t *testing.T) {
+	t.Parallel()
+	s := newStage()
+	play(t, 120, 40, s, "", func(sc *screen) {
+		scout := s.turn("Guide", "When?").ask("Scout", "Look it up.")
+		words := scout.answer().add("```text\nsunny\n```\n- **Monday**, in `C#`")
+		sc.idle()
+		sc.press("tab", "tab", "ctrl+o")
+		sc.has("Scout: sunny Monday, in C#")
+		words.add(" and _later_")
+		sc.idle()
+		sc.has("Scout: sunny Monday, in C# and later")
+		sc.hasNot("**", "```")
+	})
+}
+
 func TestEveryRunComesToRest(t *testing.T) {
 	t.Parallel()
 	s := newStage()

@@ -285,6 +285,14 @@ func (e *entry) leads() (history.Thread, bool) {
 	return e.Run.Thread(), true
 }
 
+// front is the first n bytes of s, up to the end of a character.
+func front(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
 // tail is the last n bytes of s, from the beginning of a character on.
 func tail(s string, n int) string {
 	if len(s) <= n {

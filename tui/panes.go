@@ -18,6 +18,8 @@ type pane struct {
 	// open is what the user chose: 0 nothing, 1 expanded, -1 collapsed. auto expands it because it works, or did last.
 	open int
 	auto bool
+	// said is what words was made of: the text that the last words are taken from.
+	said, words string
 }
 
 func (p *pane) working() bool {
@@ -194,23 +196,24 @@ func (m *model) paneBody(p *pane, l PaneLayout, active bool) []string {
 	return rows
 }
 
-// lastWords is the newest text of a conversation in one line.
+// lastWords is the newest text of a conversation in one line: where it begins, or while it is written, where it ends.
 func (m *model) lastWords(p *pane, w int) string {
 	agent, words := p.data.LastText()
 	if words == "" {
 		return ""
 	}
 	room := max(w-2*len(indent)-1-text.Width(text.Line(agent))-2, 0)
+	cut := text.Cut
 	if p.working() {
-		words = text.CutLeft(text.Line(unmarked.Replace(tail(words, 2048))), room)
+		cut, words = text.CutLeft, tail(words, 2048)
 	} else {
-		words = text.Cut(text.Line(unmarked.Replace(firstLine(words, 2048))), room)
+		words = front(words, 2048)
 	}
-	return text.Cut(indent+indent+m.look.Dim.Render(text.Line(agent)+": ")+m.look.Faint.Render(words), w-1)
+	if p.said != words {
+		p.said, p.words = words, m.look.markdown.Words(words)
+	}
+	return text.Cut(indent+indent+m.look.Dim.Render(text.Line(agent)+": ")+m.look.Faint.Render(cut(p.words, room)), w-1)
 }
-
-// unmarked takes out of a line what is there for Markdown alone.
-var unmarked = strings.NewReplacer("**", "", "__", "", "`", "", "# ", "", "#", "")
 
 // reveal shows a pane: expanded, under the cursor, and with the focus.
 func (m *model) reveal(i int) {
