@@ -222,6 +222,18 @@ func TestUsageIsSummedOverTheTree(t *testing.T) {
 			t.Errorf("the run of %s took %d, want %d", e.Agent, e.Usage.InputTokens, want)
 		}
 	}
+	soFar := map[string][]int64{}
+	for _, e := range b.told() {
+		if e.Name == history.CustomUsage {
+			soFar[e.Agent] = append(soFar[e.Agent], e.Usage.InputTokens)
+			if value, ok := e.Value.(history.Usage); !ok || value.InputTokens != e.Usage.InputTokens {
+				t.Errorf("the value of %s's usage is %v", e.Agent, e.Value)
+			}
+		}
+	}
+	if fmt.Sprint(soFar) != "map[A:[10 330] B:[100 300] C:[0] D:[1330]]" {
+		t.Errorf("usage of the runs while they went on: %v", soFar)
+	}
 }
 
 // A cost is unknown as soon as one request's is.

@@ -190,6 +190,8 @@ func (r *run) record(ctx context.Context, model llm.Model, reply llm.Reply, star
 	usage.Requests = 1
 	usage.Cost = r.turn.engine.options.Price(model.Ref(), usage)
 	r.account(model.Ref(), usage)
+	total := r.total()
+	r.turn.emit(r, history.Event{Type: history.EventCustom, Name: history.CustomUsage, Value: total, Usage: &total})
 	outcome := history.OutcomeOK
 	switch {
 	case ctx.Err() != nil:

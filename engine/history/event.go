@@ -38,6 +38,7 @@ const (
 	CustomWarning   = "warning"
 	CustomLimit     = "limit"
 	CustomQuestion  = "question"
+	CustomUsage     = "usage" // the usage of a run that goes on, after each of its model requests
 )
 
 // Code says why a run ended in an error; each has an exit code.
@@ -84,7 +85,7 @@ type Event struct {
 	IsError bool
 	// Citations of a message that ended.
 	Citations []Citation
-	// Result is the answer of a run that finished; Usage that of the run with all below it.
+	// Result is the answer of a run that finished; Usage that of the run with all that ended below it, of a run that goes on too.
 	Result string
 	Usage  *Usage
 	// Message and Code tell of an error, Hint what can be done about it.

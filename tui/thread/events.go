@@ -246,6 +246,12 @@ func (s *Session) custom(e history.Event) {
 	it := &Item{Agent: e.Agent, Caller: e.CallerAgent, RunID: runOf(e), At: e.At, Status: history.StatusCompleted}
 	v := decode(e.Value)
 	switch e.Name {
+	case history.CustomUsage:
+		if run := s.runs[it.RunID]; run != nil && run.Working() && e.Usage != nil {
+			run.Usage = *e.Usage
+			s.touchRun(run)
+		}
+		return
 	case history.CustomRetry:
 		s.dropRetry(it.RunID)
 		it.Kind, it.Attempt, it.Of, it.text = Retry, int(v.Attempt), int(v.Of), []byte(v.words(e))

@@ -18,7 +18,7 @@ type Run struct {
 	Started, Ended int64
 	// Tools counts the calls of the run itself.
 	Tools int
-	// Usage is the run's with all below it; it is known once the run has ended.
+	// Usage is the run's with all that ended below it; of a run that works, as of its last model request.
 	Usage history.Usage
 	// Doing is what happens at this moment, Tool the tool that runs and Since when that began.
 	Doing Activity

@@ -268,6 +268,32 @@ func TestRetryIsGoneWhenTheRunGoesOn(t *testing.T) {
 	}
 }
 
+func TestUsageOfARunThatGoesOn(t *testing.T) {
+	t.Parallel()
+	s := thread.New(sends)
+	nested := history.Event{RunID: "top", SubagentRunID: "n", ParentCallID: "c", Agent: "B", CallerAgent: "A", At: 1}
+	tell := func(kind history.EventType, name string, tokens int64) {
+		e := nested
+		e.Type, e.Name, e.Usage = kind, name, &history.Usage{InputTokens: tokens}
+		s.Apply(e)
+	}
+	run := func() *thread.Run { return s.Pairs[0].Runs[0] }
+	tell(history.EventSubagentStarted, "", 0)
+	before := s.Pairs[0].Changed
+	tell(history.EventCustom, history.CustomUsage, 120)
+	if got := run().Usage.Tokens(); got != 120 || s.Pairs[0].Changed == before {
+		t.Errorf("a run that goes on took %d tokens, its conversation changed: %v", got, s.Pairs[0].Changed != before)
+	}
+	tell(history.EventSubagentFinished, "", 200)
+	tell(history.EventCustom, history.CustomUsage, 150)
+	if got := run().Usage.Tokens(); got != 200 {
+		t.Errorf("a run that ended with 200 tokens took %d", got)
+	}
+	if n := len(s.Pairs[0].Items); n != 0 {
+		t.Errorf("usage made %d items", n)
+	}
+}
+
 // TestEveryChangeIsCounted holds versions to what they promise: an item that shows something else has another version.
 func TestEveryChangeIsCounted(t *testing.T) {
 	t.Parallel()
