@@ -61,7 +61,8 @@ Roundabout (no entry point leads to it)
 func TestNewLoads(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"my-team", "007", "null", "true", "-", "---", "1e3", strings.Repeat("a", 64)} {
-		file, err := agencies.New(name)
+		starter, err := agencies.New(name)
+		file := starter.Agency
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -84,11 +85,11 @@ func TestNewLoads(t *testing.T) {
 // What the starter file shows in comments works too when the comments are taken off.
 func TestNewWithItsComments(t *testing.T) {
 	t.Parallel()
-	file, err := agencies.New("t")
+	starter, err := agencies.New("t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(file)
+	text := string(starter.Agency)
 	for _, key := range []string{"# model:", "# tools:", "# model_settings:", "# limits:", "# session_limits:", "# - Editor > Researcher:", "#     tool:",
 		"#     description:", "#     parameters:", "#       urgency:", "#     required:"} {
 		if !strings.Contains(text, key) {

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// starter is a whole agency with what one needs first, and the rest as comments that say how to go on.
-const starter = `# An agency: agents, and who may message or hand over to whom.
+// starterAgency is a whole agency with what one needs first, and the rest as comments that say how to go on.
+const starterAgency = `# An agency: agents, and who may message or hand over to whom.
 #   bureau agency check FILE   finds mistakes, with line and column
 #   bureau agency show FILE    draws who may message whom
 #   bureau agency schema       prints a JSON Schema, for completion in an editor
-#   bureau test FILE           plays the rehearsals in %[8]s.test.yaml beside it; README.md shows how they are written
+#   bureau test FILE           plays the rehearsals in %[8]s.test.yaml beside it
+# While no model is connected, %[8]s.script.yaml answers for the agents. Delete what you do not need.
 name: %[1]s
 description: Answers questions with the help of a researcher and an editor
 
@@ -71,13 +72,77 @@ communication_flows:
 # session_limits: {max_tokens: 2000000, max_cost: 5}
 `
 
-// New is the text of a small working agency of this name, with comments that explain the format. The error says what is
-// wrong with the name.
-func New(name string) ([]byte, error) {
+// starterScript lets the starter answer while no model is connected.
+const starterScript = `# What the agents of %[1]s.yaml say while no model is connected: enough to see them at work. For each agent the first rule
+# answers whose conditions (on) all hold. A connected model takes the place of this file.
+agents:
+  Lead:
+    - on: {step: 0, handoff: false, message: '(?i)\b(polish\w*|edit\w*|rewrite|text)\b'}
+      say: |
+        **Editor** takes over.
+      call:
+        - transfer_to_Editor: {recipient_agent: Editor}
+    - on: {step: 0, handoff: false}
+      say: |
+        I ask **Researcher**.
+      call:
+        - send_message: {recipient_agent: Researcher, message: '{{trim .Message}}', additional_instructions: ""}
+    - on: {after: send_message}
+      say: |
+        **Researcher** says: {{output "send_message"}}
+
+        No model is connected, so a script answers: ` + "`bureau doctor`" + ` says how to connect one. Say *polish*, and **Editor** takes over.
+    - say: |
+        I am **Lead** again. What do you want to know?
+
+  Researcher:
+    - say: |
+        I was asked “{{cut 300 (trim .Message)}}”. A script finds nothing out; a model will.
+
+  Editor:
+    - on: {step: 0, handoff: false, message: '(?i)\b(back|facts?|lead)\b'}
+      say: |
+        Back to **Lead**, then.
+      call:
+        - transfer_to_Lead: {recipient_agent: Lead}
+    - say: |
+        I am **Editor**, and you talk to me now. Say *back*, and **Lead** takes over again.
+`
+
+// starterRehearsals hold the starter against its script.
+const starterRehearsals = `# What the agents of %[1]s.yaml are meant to do. "bureau test %[1]s" plays it offline, each rehearsal in a folder of its own.
+rehearsals:
+  - name: asks the researcher, and answers
+    turns:
+      - say: How high is the tower?
+        expect:
+          answered_by: Lead
+          asked_only: [Lead > Researcher]
+          answer: {contains: "How high is the tower?"}
+
+  - name: hands the conversation over, and back
+    turns:
+      - say: Polish a text with me.
+        expect: {answered_by: Editor, handoffs: [Lead > Editor]}
+      - say: Back, please.
+        expect: {answered_by: Lead, handoffs: [Editor > Lead]}
+`
+
+// Starter is what a new agency begins with, each the text of a file: the agency, and beside it the offline script and the
+// rehearsals that play it.
+type Starter struct{ Agency, Script, Rehearsals []byte }
+
+// New is a small working agency of this name, with comments that explain the format. The error says what is wrong with the
+// name.
+func New(name string) (Starter, error) {
 	if wrong := agencyNameFault(name); wrong != "" {
-		return nil, fmt.Errorf("the agency's name %s %s", quote(name), wrong)
+		return Starter{}, fmt.Errorf("the agency's name %s %s", quote(name), wrong)
 	}
 	l := DefaultLimits
-	return fmt.Appendf(nil, starter, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
-		l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name, "allow, json_schema, command, judge", l.MaxSilence), nil
+	return Starter{
+		Agency: fmt.Appendf(nil, starterAgency, yamlWord(name), strings.Join(settingsKeys[1:], ", "),
+			l.MaxDepth, l.MaxRuns, l.MaxTurnCalls, l.MaxCalls, l.MaxHandoffs, name, "allow, json_schema, command, judge", l.MaxSilence),
+		Script:     fmt.Appendf(nil, starterScript, name),
+		Rehearsals: fmt.Appendf(nil, starterRehearsals, name),
+	}, nil
 }

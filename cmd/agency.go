@@ -191,31 +191,58 @@ func newAgencyCheckCommand(p *program) *cobra.Command {
 
 func newAgencyNewCommand(p *program) *cobra.Command {
 	return &cobra.Command{
-		Use: "new NAME", Short: "Write a working starter file, .bureau/agencies/NAME.yaml", Args: cobra.ExactArgs(1),
+		Use: "new NAME", Short: "Write a working starter: .bureau/agencies/NAME.yaml, its offline script and its rehearsals", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := agencies.New(args[0])
+			starter, err := agencies.New(args[0])
 			if err != nil {
 				return usagef("", "%v", err)
 			}
-			path := filepath.Join(p.folder, ".bureau", "agencies", args[0]+".yaml")
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				return fmt.Errorf("make the folder of agencies: %w", err)
+			path := filepath.Join(p.folder, ".bureau", "agencies", args[0])
+			files := []starterFile{{path + ".yaml", starter.Agency}, {path + ".script.yaml", starter.Script}, {path + ".test.yaml", starter.Rehearsals}}
+			if err := writeStarter(files); err != nil {
+				return err
 			}
-			file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-			if errors.Is(err, os.ErrExist) {
-				return usagef("Choose another name, or move the file.", "%s is there already", path)
+			for _, file := range files {
+				fmt.Fprintln(p.out, text.Line(file.path))
 			}
-			if err != nil {
-				return fmt.Errorf("write the starter file: %w", err)
-			}
-			_, err = file.Write(data)
-			if err = errors.Join(err, file.Close()); err != nil {
-				return fmt.Errorf("write the starter file: %w", err)
-			}
-			_, err = fmt.Fprintf(p.out, "%s\nOpen it with: bureau %s\n", text.Line(path), args[0])
+			_, err = fmt.Fprintf(p.out, "Open it with: bureau %s\n", args[0])
 			return err
 		},
 	}
+}
+
+type starterFile struct {
+	path string
+	data []byte
+}
+
+// writeStarter writes files of one folder, which it makes, or none where one is there already.
+func writeStarter(files []starterFile) error {
+	there := func(path string) error {
+		return usagef("Choose another name, or move the file.", "%s is there already", path)
+	}
+	for _, file := range files {
+		if _, err := os.Lstat(file.path); err == nil {
+			return there(file.path)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(files[0].path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of agencies: %w", err)
+	}
+	for _, file := range files {
+		f, err := os.OpenFile(file.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			return there(file.path)
+		}
+		if err == nil {
+			_, err = f.Write(file.data)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("write the starter file: %w", err)
+		}
+	}
+	return nil
 }
 
 func newAgencySchemaCommand(p *program) *cobra.Command {
