@@ -355,6 +355,22 @@ func TestCollapsedPaneSaysPlainWords(t *testing.T) {
 	})
 }
 
+func TestLongNamesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	s := newStage()
+	s.agency.Agents[1].Name = "The one who looks at every folder that there is, in full"
+	play(t, 120, 40, s, "", func(sc *screen) {
+		g := s.turn("Guide", "When?")
+		g.ask(s.agency.Agents[1].Name, "Look **it** up.").finish("On **Monday**.", history.Usage{InputTokens: 1200})
+		g.finish("[a]: https://example.org/definition", history.Usage{})
+		sc.idle()
+		sc.has("https://example.org/definition")
+		sc.press("tab", "tab", "ctrl+o")
+		sc.has("▸ ✓ Guide → The one", "… ── ", "The one who loo…: On Monday.", "1.2k tok")
+		sc.hasNot("**")
+	})
+}
+
 func TestEveryRunComesToRest(t *testing.T) {
 	t.Parallel()
 	s := newStage()

@@ -57,13 +57,11 @@ func (e *entry) callLine(w int) string {
 	switch {
 	case e.Carries == thread.Control:
 		sign := l.mark(e.State())
-		what = sign + " " + l.name(e.Agent) + l.Dim.Render(" "+style.SymbolHandoff+" ") + l.name(e.Recipient())
+		what = sign + " " + l.names(e.Agent, style.SymbolHandoff, e.Recipient(), w-2)
 		if e.State() == thread.Done {
 			what += l.Faint.Render("  goes on with the conversation")
 		}
 	case e.Carries == thread.Message:
-		what = l.mark(e.delegationState()) + " " + l.name(e.Agent) + l.Dim.Render(" "+style.SymbolArrow+" ") +
-			l.name(e.Recipient()) + "  " + l.Dim.Render(text.Line(firstLine(e.Task(), 500)))
 		if e.Run != nil {
 			facts = l.facts(e.Run)
 		} else if e.State() == thread.Interrupted {
@@ -81,6 +79,10 @@ func (e *entry) callLine(w int) string {
 	right := ""
 	if len(facts) > 0 {
 		right = l.Faint.Render(join(facts, max(w/2, 6)))
+	}
+	if e.Carries == thread.Message {
+		what = l.mark(e.delegationState()) + " " + l.names(e.Agent, style.SymbolArrow, e.Recipient(), w-3-text.Width(right)) +
+			"  " + l.Dim.Render(l.markdown.Words(front(e.Task(), 500)))
 	}
 	return ends(what, right, w)
 }

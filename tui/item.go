@@ -145,7 +145,11 @@ func (e *entry) answer(w int) []string {
 func (e *entry) markdown(w int) []string {
 	if e.State() != thread.Working {
 		e.doc = nil
-		return slices.Clone(e.look.markdown.Render(e.Text(), w))
+		rows := e.look.markdown.Render(e.Text(), w)
+		if len(rows) == 0 { // marks alone, such as a fence or a link's definition
+			rows = text.Wrap(strings.TrimSpace(e.safe()), w)
+		}
+		return slices.Clone(rows)
 	}
 	switch {
 	case e.doc == nil:

@@ -46,6 +46,22 @@ func (l *look) name(agent string) string {
 	return l.Agent(agent).Render(text.Line(agent))
 }
 
+// names draws two agents with a sign between them; where they do not fit into w cells, the longer name is cut first.
+func (l *look) names(from, sign, to string, w int) string {
+	room := max(w-text.Width(sign)-2, 2)
+	a, b := text.Width(text.Line(from)), text.Width(text.Line(to))
+	switch {
+	case a+b <= room:
+	case a <= room/2:
+		b = room - a
+	case b <= room/2:
+		a = room - b
+	default:
+		a, b = room/2, room-room/2
+	}
+	return l.Agent(from).Render(text.Cut(text.Line(from), a)) + l.Dim.Render(" "+sign+" ") + l.Agent(to).Render(text.Cut(text.Line(to), b))
+}
+
 // spinner is the sign that something runs.
 func (l *look) spinner() string {
 	return l.Running.Render(style.Spinner(int(l.tick)))

@@ -18,8 +18,6 @@ type pane struct {
 	// open is what the user chose: 0 nothing, 1 expanded, -1 collapsed. auto expands it because it works, or did last.
 	open int
 	auto bool
-	// said is what words was made of: the text that the last words are taken from.
-	said, words string
 }
 
 func (p *pane) working() bool {
@@ -151,12 +149,16 @@ func (m *model) paneHeader(p *pane, l PaneLayout, active bool) string {
 		from, to = run.From, run.To
 		facts = m.look.facts(run)
 		head += m.look.mark(run.State) + " "
-		task = text.Line(firstLine(run.Task, 300))
+		task = m.look.markdown.Words(front(run.Task, 300))
 		if run.Working() {
 			facts = append([]string{m.doing(run)}, facts...)
 		}
 	}
-	head += m.look.name(from) + m.look.Dim.Render(" "+style.SymbolArrow+" ") + m.look.name(to)
+	names := w - text.Width(head)
+	if len(facts) > 0 && names >= 32 { // the first fact has its place
+		names -= text.Width(facts[0]) + 6
+	}
+	head += m.look.names(from, style.SymbolArrow, to, names)
 	room := w - text.Width(head) - 4
 	right := join(facts, max(room, 0))
 	if right != "" {
@@ -202,17 +204,16 @@ func (m *model) lastWords(p *pane, w int) string {
 	if words == "" {
 		return ""
 	}
-	room := max(w-2*len(indent)-1-text.Width(text.Line(agent))-2, 0)
+	agent = text.Cut(text.Line(agent), max(w/3, 8))
+	room := max(w-2*len(indent)-1-text.Width(agent)-2, 0)
 	cut := text.Cut
 	if p.working() {
 		cut, words = text.CutLeft, tail(words, 2048)
 	} else {
 		words = front(words, 2048)
 	}
-	if p.said != words {
-		p.said, p.words = words, m.look.markdown.Words(words)
-	}
-	return text.Cut(indent+indent+m.look.Dim.Render(text.Line(agent)+": ")+m.look.Faint.Render(cut(p.words, room)), w-1)
+	words = cut(m.look.markdown.Words(words), room)
+	return text.Cut(indent+indent+m.look.Dim.Render(agent+": ")+m.look.Faint.Render(words), w-1)
 }
 
 // reveal shows a pane: expanded, under the cursor, and with the focus.

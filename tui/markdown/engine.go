@@ -24,7 +24,8 @@ type engine struct {
 	pens   pens
 	code   highlighter
 
-	memo memo
+	memo memo // of what blocks are styled as
+	said memo // of texts as plain words
 
 	source []byte
 }

@@ -29,6 +29,9 @@ func (r *Renderer) Words(src string) (words string) {
 }
 
 func (e *engine) words(src string) string {
+	if said, ok := e.said.get(src); ok {
+		return said
+	}
 	source := []byte(src)
 	var b strings.Builder
 	_ = ast.Walk(e.parser.Parse(gtext.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -57,5 +60,7 @@ func (e *engine) words(src string) string {
 		}
 		return ast.WalkContinue, nil
 	})
-	return strings.Join(strings.Fields(text.Line(b.String())), " ")
+	said := strings.Join(strings.Fields(text.Line(b.String())), " ")
+	e.said.put(src, said)
+	return said
 }
