@@ -89,7 +89,7 @@ func (p *program) examineStore(ctx context.Context) finding {
 	}
 	defer s.Close()
 	if err := s.Check(ctx); err != nil {
-		return finding{"sessions", "fault", err.Error(), "Keep a copy of the file, then export what can be read: bureau session export."}
+		return finding{"sessions", "fault", err.Error(), "What can be read can be exported still: bureau session export."}
 	}
 	size, err := s.Size()
 	if err != nil {

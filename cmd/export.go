@@ -67,8 +67,11 @@ func export(ctx context.Context, s *store.Store, v history.Session, format strin
 // exportFile writes a session to a file that is not there yet; a failure leaves none behind.
 func exportFile(ctx context.Context, s *store.Store, v history.Session, format, path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if errors.Is(err, os.ErrExist) {
 		return usagef("Choose a file that is not there yet.", "the export cannot be written: %v", err)
+	}
+	if err != nil {
+		return fmt.Errorf("the export cannot be written: %w", err)
 	}
 	err = errors.Join(export(ctx, s, v, format, file), file.Close())
 	if err != nil {

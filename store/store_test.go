@@ -94,6 +94,32 @@ func TestReadOnlyFile(t *testing.T) {
 	}
 }
 
+func TestReadingAFileThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("the superuser may write everything, and Windows has other rights")
+	}
+	s := openStore(t)
+	newSession(t, s, "s1")
+	m := add(t, s, message("s1", "precious"))
+	if err := os.Chmod(s.Path(), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	again, err := store.Open(t.Context(), s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.Row(t.Context(), m.ID); err != nil {
+		t.Error(err)
+	}
+	if err := again.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("a file that cannot be written was found well: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Errorf("reading failed at its end: %v", err)
+	}
+}
+
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
