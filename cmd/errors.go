@@ -32,6 +32,9 @@ type usageError struct{ message, hint string }
 
 func (e *usageError) Error() string { return e.message }
 
+// Hint says what to do; it may be empty.
+func (e *usageError) Hint() string { return e.hint }
+
 func usagef(hint, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), hint: hint}
 }
@@ -104,14 +107,11 @@ func report(w io.Writer, err error) {
 
 func hintOf(err error) string {
 	var (
-		usage *usageError
 		run   *engine.Error
 		model *llm.Error
 		hint  interface{ Hint() string }
 	)
 	switch {
-	case errors.As(err, &usage):
-		return usage.hint
 	case errors.As(err, &run):
 		return run.Hint
 	case errors.As(err, &model):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,7 +123,7 @@ func (m *models) fromVariables(ctx context.Context) string {
 				if slices.ContainsFunc(list, func(i openai.ModelInfo) bool { return i.ID == defaultOpenAI }) {
 					return "openai/" + defaultOpenAI
 				}
-				return "openai/" + list[0].ID
+				return "openai/" + talker(list)
 			}
 		}
 	}
@@ -142,12 +143,25 @@ func firstLocal(ctx context.Context, providers []openai.Provider) string {
 		wait.Go(func() {
 			list, err := openai.ListModels(ctx, openai.Config{Ref: llm.Ref{Provider: p.Name}, Provider: p})
 			if err == nil && len(list) > 0 {
-				refs[i] = p.Name + "/" + list[0].ID
+				refs[i] = p.Name + "/" + talker(list)
 			}
 		})
 	}
 	wait.Wait()
 	return cmp.Or(refs...)
+}
+
+// noTalk matches names of models that make embeddings or rank texts.
+var noTalk = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)embed|minilm|(^|[/-])(bge|gte|e5)-|rerank`) })
+
+// talker is the first model of a list that can be expected to talk; where its names promise none, the first.
+func talker(list []openai.ModelInfo) string {
+	for _, model := range list {
+		if !noTalk().MatchString(model.ID) {
+			return model.ID
+		}
+	}
+	return list[0].ID
 }
 
 // providers are those that are known by name and those of the configuration, the latter on top.

@@ -207,7 +207,7 @@ func (p *program) parts(o rehearseOptions) ([]part, error) {
 		seen[path] = true
 		rehearsals, err := agency.Rehearsals(knownNames(p.config))
 		if err == nil && len(rehearsals) == 0 {
-			err = usagef("README.md shows how one is written.", "%s has no rehearsals: there is no file %s", agency.Name, text.Line(path))
+			err = usagef("\"bureau agency new NAME\" writes some to start from.", "%s has no rehearsals: there is no file %s", agency.Name, text.Line(path))
 		}
 		if err != nil {
 			faults = append(faults, err)

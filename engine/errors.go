@@ -62,5 +62,14 @@ func asError(ctx context.Context, err error) *Error {
 	if errors.As(err, &model) {
 		return &Error{Code: history.CodeModel, Message: model.Error(), Hint: model.Hint, Err: err}
 	}
-	return &Error{Code: history.CodeFailed, Message: err.Error(), Err: err}
+	return &Error{Code: history.CodeFailed, Message: err.Error(), Hint: advice(err), Err: err}
+}
+
+// advice is what an error from outside the engine says to do about it; empty where it says nothing.
+func advice(err error) string {
+	var e interface{ Hint() string }
+	if errors.As(err, &e) {
+		return e.Hint()
+	}
+	return ""
 }

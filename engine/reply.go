@@ -49,7 +49,7 @@ func (e *Engine) modelOf(ctx context.Context, agent agencies.Agent) (llm.Model, 
 	case ctx.Err() != nil:
 		return nil, interruption(ctx)
 	}
-	return nil, &Error{Code: history.CodeModel, Message: err.Error(), Err: err}
+	return nil, &Error{Code: history.CodeModel, Message: err.Error(), Hint: advice(err), Err: err}
 }
 
 // ask calls the model of the agent that has control, again where that may help, and writes down what it says as it says it.

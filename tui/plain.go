@@ -152,10 +152,10 @@ func (p *plain) show(o opened) {
 	p.data.LoadDelegations(o.user.delegations)
 	p.recipient = firstRecipient(p.agency, o.session)
 	p.queue, p.draft = queue{waiting: o.draft.Queue, held: len(o.draft.Queue) > 0}, o.draft.Text
-	p.say("%s. %s", text.Line(p.agency.Name), text.Line(p.agency.Description))
+	p.say("%s", strings.TrimSpace(text.Line(p.agency.Name)+". "+text.Line(p.agency.Description)))
 	if info := p.session.Model(p.recipient); info.Offline {
 		p.say("No model is connected: an offline script answers.")
-	} else {
+	} else if info.Ref != "" {
 		p.say("Model: %s.", text.Line(info.Ref))
 	}
 	if why := p.session.ReadOnly(); why != "" {
