@@ -26,9 +26,6 @@ type ModelInfo struct {
 // listLimit is how long a list of models may take.
 const listLimit = 30 * time.Second
 
-// answerLimit is how long Answers waits.
-const answerLimit = 300 * time.Millisecond
-
 // ListModels returns what the server of the configuration offers, by id; the configuration's model may be empty. Errors
 // are *llm.Error, or the context's own.
 func ListModels(ctx context.Context, c Config) ([]ModelInfo, error) {
@@ -54,14 +51,6 @@ func ListModels(ctx context.Context, c Config) ([]ModelInfo, error) {
 		return nil, &llm.Error{Kind: llm.KindTimeout, Ref: c.Ref, Message: fmt.Sprintf("%s did not list its models within %s", shown(e.base), listLimit)}
 	}
 	return models, err
-}
-
-// Answers tells whether a server answers at once and offers a model: what the choice of a model wants to know of a local one.
-func Answers(ctx context.Context, c Config) bool {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	models, err := ListModels(ctx, c)
-	return err == nil && len(models) > 0
 }
 
 // isAnswer tells whether the server answered at all.
