@@ -128,7 +128,8 @@ func (s *Store) Check(ctx context.Context) error {
 			Hint: "the file is damaged: keep a copy of it, and take a backup or another file with --db",
 		}
 	}
-	return s.explain("check", s.write(ctx, func(*tx) error { return nil }))
+	_, err := s.exec(ctx, "DELETE FROM drafts WHERE false") // asks for the right to write, and changes nothing
+	return s.explain("check", err)
 }
 
 // Size is the number of bytes on disk, the log included.
