@@ -159,7 +159,7 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// readMessage joins the arguments and what is piped in, in this order.
+// readMessage joins the arguments and what is piped in, in this order, and makes text of what is none.
 func (p *program) readMessage(ctx context.Context, args []string) (string, error) {
 	var parts []string
 	piped := p.in != nil && !isTerminal(p.in) && !isNullDevice(p.in)
@@ -176,6 +176,7 @@ func (p *program) readMessage(ctx context.Context, args []string) (string, error
 		if err != nil {
 			return "", err
 		}
+		input = strings.TrimPrefix(input, "\ufeff") // some shells begin a pipe with a byte order mark
 		if input = strings.TrimRight(input, "\r\n"); strings.TrimSpace(input) != "" {
 			if message != "" {
 				message += "\n\n"
@@ -186,7 +187,7 @@ func (p *program) readMessage(ctx context.Context, args []string) (string, error
 	if strings.TrimSpace(message) == "" {
 		return "", usagef(`Give it as an argument, bureau ask "What is in this folder?", or by a pipe.`, "there is no message")
 	}
-	return message, nil
+	return strings.ToValidUTF8(message, "\ufffd"), nil
 }
 
 // isNullDevice tells that nothing can come from a file: a device that is no terminal.

@@ -254,3 +254,18 @@ func TestFourProcesses(t *testing.T) {
 		t.Errorf("refused: %q", refused)
 	}
 }
+
+// Whatever is piped in, the table holds text: other programs read it too.
+func TestPipedBytesBecomeText(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, nil)
+	c := u.command("ask", "--quiet")
+	c.Stdin = strings.NewReader("\ufeffcaf\xe9 \xff")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rows, err := query(t.Context(), u.db, "SELECT content FROM messages ORDER BY id LIMIT 1")
+	if err != nil || len(rows) != 1 || rows[0] != "caf\ufffd \ufffd" {
+		t.Errorf("%q, %v", rows, err)
+	}
+}

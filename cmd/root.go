@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -116,11 +117,12 @@ configured one.`,
 	return root
 }
 
-// usageArgs makes a wrong number of arguments, and flags that exclude each other, a usage error in all commands.
+// usageArgs makes a wrong number of arguments, flags that exclude each other, and a flag with an empty value (the variable of a script
+// that was not set) a usage error in all commands.
 func usageArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
-			if err := cmp.Or(check(c, args), c.ValidateFlagGroups()); err != nil {
+			if err := cmp.Or(check(c, args), c.ValidateFlagGroups(), emptyFlag(c)); err != nil {
 				return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "%v", err)
 			}
 			return nil
@@ -129,6 +131,16 @@ func usageArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		usageArgs(sub)
 	}
+}
+
+// emptyFlag refuses those flags whose absence means something else: a new session, or all of one.
+func emptyFlag(c *cobra.Command) error {
+	for _, name := range []string{"agency", "between", "db", "model", "session", "to"} {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s has an empty value: give it one, or leave the flag out", name)
+		}
+	}
+	return nil
 }
 
 // group is a command that only holds others.
