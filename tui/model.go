@@ -110,6 +110,11 @@ func (m *model) handle(msg tea.Msg) (cmd tea.Cmd, known bool) {
 		cmd = m.handleKey(msg)
 	case tea.PasteMsg:
 		cmd = m.handlePaste(msg.Content)
+	case tea.PasteEndMsg:
+		m.composer.HandlePasteEnd()
+		return nil, false
+	case composer.Rested:
+		cmd = m.act(m.composer.Rested(msg))
 	case tea.MouseClickMsg:
 		cmd = m.handleClick(msg.Mouse())
 	case tea.MouseWheelMsg:

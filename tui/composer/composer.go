@@ -31,11 +31,16 @@ const (
 )
 
 // Terminals without bracketed paste send a paste as keys. So many runes, none longer after the one before than this, are
-// no typing, and an enter that follows as fast does not send.
+// no typing, and an enter that follows as fast is a new line. But programs that drive a terminal type a line and its enter
+// like that: the first enter of a burst sends when nothing follows it for a rest.
 const (
 	burstRunes = 20
 	burstGap   = 10 * time.Millisecond
+	burstRest  = 60 * time.Millisecond
 )
+
+// Rested is the message that a burst of keys may have ended with an enter. It is handed to [Composer.Rested].
+type Rested struct{ strokes int }
 
 // Composer is the input. It is made by [New].
 type Composer struct {
@@ -56,7 +61,9 @@ type Composer struct {
 	browsed    int // which earlier message is shown, counted from 1; 0 for none
 	search     *search
 
-	burst   int // runes that came in a row without a pause
+	burst   int  // runes that came in a row without a pause
+	broken  bool // the burst has an enter already
+	strokes int  // keys and pastes so far
 	lastKey time.Time
 }
 
@@ -142,6 +149,8 @@ func (c *Composer) changed() {
 
 // HandlePaste inserts a paste; it never sends. A long one is drawn as a chip, which stands for it.
 func (c *Composer) HandlePaste(s string) {
+	defer func() { c.burst, c.broken, c.lastKey = burstRunes, false, c.now() }() // what follows as fast may belong to it
+	c.strokes++
 	s = clean(s)
 	if c.search != nil {
 		c.search.query.insert(text.Line(s))
@@ -175,8 +184,7 @@ func (c *Composer) HandleKey(msg tea.KeyPressMsg) (Action, tea.Cmd) {
 		c.insert("\n")
 	case key.Matches(msg, k.Send):
 		if fast {
-			c.insert("\n")
-			return nil, nil
+			return nil, c.breakLine()
 		}
 		return c.send(), nil
 	case key.Matches(msg, k.Earlier):
@@ -231,9 +239,38 @@ func (c *Composer) fast(msg tea.KeyPressMsg) bool {
 	if now.Sub(c.lastKey) > burstGap {
 		c.burst = 0
 	}
+	if now.Sub(c.lastKey) > burstRest {
+		c.broken = false
+	}
 	c.lastKey = now
+	c.strokes++
 	c.burst += utf8.RuneCountInString(msg.Text)
 	return c.burst >= burstRunes && key.Matches(msg, c.keys.Composer.Send)
+}
+
+// breakLine takes an enter within a burst as a new line, and asks for a word when it may have been the end of the burst.
+func (c *Composer) breakLine() tea.Cmd {
+	c.insert("\n")
+	if c.broken {
+		return nil
+	}
+	c.broken = true
+	rested := Rested{c.strokes}
+	return tea.Tick(burstRest, func(time.Time) tea.Msg { return rested })
+}
+
+// HandlePasteEnd is told where a paste ends. One that holds the mark of an end itself ends twice, and what stands between
+// has come as keys, which must not send.
+func (c *Composer) HandlePasteEnd() { c.strokes++ }
+
+// Rested sends what a burst typed, if its only enter was its end.
+func (c *Composer) Rested(r Rested) Action {
+	if b := &c.buffer; r.strokes != c.strokes || b.at == 0 || b.cells[b.at-1].value != "\n" {
+		return nil
+	}
+	c.buffer.remove(c.buffer.at - 1)
+	c.changed()
+	return c.send()
 }
 
 // completionKey handles a key that belongs to an open completion.

@@ -339,6 +339,56 @@ func TestBurstDoesNotSend(t *testing.T) {
 	}
 }
 
+// TestBurstThatEndsWithEnterSends types as programs do that drive a terminal: a line and its enter at once.
+func TestBurstThatEndsWithEnterSends(t *testing.T) {
+	t.Parallel()
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
+	rest := func(k *typist, line string) (cmd tea.Cmd) {
+		k.gap = time.Millisecond
+		k.keys(line)
+		k.now = k.now.Add(k.gap)
+		_, cmd = k.HandleKey(enter)
+		return cmd
+	}
+	const line = "a line that was typed by a program"
+	k := newTypist(t)
+	rested := rest(k, line)().(composer.Rested)
+	if got := k.Rested(rested); got != (composer.Send{Text: line}) {
+		t.Errorf("the rest after a burst sends %v", got)
+	}
+	k.value("")
+	if got := k.Rested(rested); got != nil {
+		t.Errorf("the same rest sends %v again", got)
+	}
+	k = newTypist(t)
+	rested = rest(k, line)().(composer.Rested)
+	k.keys("more")
+	if got := k.Rested(rested); got != nil {
+		t.Errorf("a rest within the burst sends %v", got)
+	}
+	if cmd := rest(k, ""); cmd != nil {
+		t.Error("the second enter of a burst may send")
+	}
+	k.value(line + "\nmore\n")
+	k = newTypist(t)
+	rested = rest(k, line)().(composer.Rested)
+	k.HandlePaste("pasted")
+	if got := k.Rested(rested); got != nil {
+		t.Errorf("a paste after a burst sends %v", got)
+	}
+	rested = rest(k, "")().(composer.Rested)
+	if got := k.Rested(rested); got != (composer.Send{Text: line + "\npasted"}) {
+		t.Errorf("an enter right after a paste sends %v", got)
+	}
+	k.HandlePaste("a paste that holds the mark of its end")
+	k.HandlePasteEnd()
+	rested = rest(k, "")().(composer.Rested)
+	k.HandlePasteEnd()
+	if got := k.Rested(rested); got != nil {
+		t.Errorf("an enter within a paste sends %v", got)
+	}
+}
+
 func FuzzKeys(f *testing.F) {
 	f.Add("hello <left>漢<ctrl+w>", "a\r\nb", 30)
 	f.Add("@e<tab>x<ctrl+j><up><up><ctrl+r>a<enter>", "\x1b[2J\u202e👨‍👩‍👧", 3)
