@@ -107,6 +107,8 @@ func (s *starter) start(name string) (string, error) {
 		return "", err
 	}
 	proxy := httputil.NewSingleHostReverseProxy(behind)
+	// The default transport is shared, and its connections are closed whenever some test's server is.
+	proxy.Transport = &http.Transport{DisableKeepAlives: true}
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			s.mu.Lock()
