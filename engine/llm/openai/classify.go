@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -34,6 +35,9 @@ func (e *endpoint) fault(f fault, header http.Header) *llm.Error {
 	}
 	out.Message = e.clean(message)
 	out.Hint = e.hint(out.Kind, f)
+	if out.Kind == llm.KindRateLimit && out.RetryAfter.Round(time.Second) > 0 {
+		out.Hint = fmt.Sprintf("wait %s, as the server asks, or choose another model", out.RetryAfter.Round(time.Second))
+	}
 	return out
 }
 

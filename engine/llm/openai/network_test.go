@@ -189,6 +189,9 @@ func TestRetryAfter(t *testing.T) {
 			if e.Kind != llm.KindRateLimit || e.RetryAfter < c.min || e.RetryAfter > c.max {
 				t.Errorf("%s after %s, want %s to %s", e.Kind, e.RetryAfter, c.min, c.max)
 			}
+			if named := e.RetryAfter.Round(time.Second); named > 0 && !strings.Contains(e.Hint, "wait "+named.String()) {
+				t.Errorf("a wait of %s is told as %q", named, e.Hint)
+			}
 			if len(s.Requests()) != 1 {
 				t.Errorf("%d requests", len(s.Requests()))
 			}
