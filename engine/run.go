@@ -325,7 +325,7 @@ func (r *run) failureInWords(recipient string, fault *Error) error {
 		fmt.Fprintf(&text, "%s could not answer: %s.", recipient, strings.TrimRight(fault.Message, "."))
 	}
 	if r.tools > 0 {
-		fmt.Fprintf(&text, " It had made %d tool calls.", r.tools)
+		fmt.Fprintf(&text, " Tool calls that it had made: %d.", r.tools)
 	}
 	if len(r.said) > 0 {
 		fmt.Fprintf(&text, "\nWhat it had said until then:\n%s", strings.Join(r.said, "\n\n"))

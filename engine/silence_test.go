@@ -98,7 +98,7 @@ func TestSilenceOfAToolAndOfTheUser(t *testing.T) {
 		b := setup{tools: stuck.alone(), model: team(map[string]*scripted{"A": asks(send("c1", "B", "m")), "B": asks(call("c2", "stuck", "{}"))})}.bench(t,
 			"agents:\n  A: {instructions: x}\n  B: {instructions: x, tools: [stuck]}\ncommunication_flows: [A > B]\n", nil)
 		began := time.Now()
-		holds(t, "what A is told", b.ok("A", "hi").Text, "max_silence", "10m0s", "It had made 1 tool calls")
+		holds(t, "what A is told", b.ok("A", "hi").Text, "max_silence", "10m0s", "Tool calls that it had made: 1")
 		if time.Since(began) > 601*time.Second {
 			t.Errorf("took %s", time.Since(began))
 		}
