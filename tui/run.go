@@ -119,7 +119,7 @@ func (o Options) signals() (<-chan os.Signal, func()) {
 		return o.Signals, func() {}
 	}
 	c := make(chan os.Signal, 2)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	return c, func() { signal.Stop(c) }
 }
 
