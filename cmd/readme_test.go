@@ -1,6 +1,8 @@
 package cmd_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,31 +22,98 @@ func readReadme(t *testing.T) string {
 	return string(data)
 }
 
+// documents are the README and all that it leads to, by path as seen from here.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	texts := map[string]string{}
+	for _, path := range append(paths, "../README.md", "../CONTRIBUTING.md") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(data)
+	}
+	return texts
+}
+
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-func TestReadmeFilesAreSound(t *testing.T) {
+func yamlBlocks(text string) []string {
+	var blocks []string
+	for _, match := range yamlBlock.FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, match[1])
+	}
+	return blocks
+}
+
+// Every block of YAML in the documents is a file that the program takes: an agency, a configuration, the rehearsals or the
+// script of an agency.
+func TestDocumentedFilesAreSound(t *testing.T) {
 	t.Parallel()
-	agencies, configurations := 0, 0
-	for _, block := range yamlBlock.FindAllStringSubmatch(readReadme(t), -1) {
-		if strings.HasPrefix(block[1], "rehearsals:") {
-			continue // held against their agency, in a test of their own
-		}
-		u := newUser(t, map[string]string{"agency.yaml": block[1]})
-		if strings.Contains(block[1], "\nagents:") {
-			agencies++
-			if _, errOut, code := u.run("agency", "check", "agency.yaml"); code != 0 {
-				t.Errorf("an agency of the README has faults:\n%s", errOut)
+	kinds := map[string]int{}
+	for path, text := range documents(t) {
+		for _, block := range yamlBlocks(text) {
+			kind, files, command := "configuration", map[string]string{}, []string{"agency", "list"}
+			switch {
+			case strings.HasPrefix(block, "rehearsals:"):
+				// Held against their agency, in tests of their own; here as far as they can be read.
+				kind, files["desk.test.yaml"], command = "rehearsals", block, nil
+			case strings.HasPrefix(block, "agents:") || strings.HasPrefix(block, "pace:"):
+				kind, files[".bureau/agencies/desk.script.yaml"], command = "script", block, []string{"agency", "check", "desk"}
+				files[".bureau/agencies/desk.yaml"] = "name: desk\nagents:\n  Lead: {instructions: Talk.}\n  Researcher: {instructions: Look.}\n"
+			case strings.Contains(block, "\nagents:"):
+				kind, files["agency.yaml"], command = "agency", block, []string{"agency", "check", "agency.yaml"}
+				files["rules/one.md"] = "Be kind."
 			}
-			continue
-		}
-		configurations++
-		u.env = append(u.env, "BUREAU_CONFIG="+filepath.Join(u.folder, "agency.yaml"))
-		if _, errOut, code := u.run("agency", "list"); code != 0 {
-			t.Errorf("the configuration of the README has faults:\n%s", errOut)
+			kinds[kind]++
+			if command == nil {
+				continue
+			}
+			u := newUser(t, files)
+			if kind == "configuration" {
+				if err := os.WriteFile(filepath.Join(u.folder, "config.yaml"), []byte(block), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				u.env = append(u.env, "BUREAU_CONFIG="+filepath.Join(u.folder, "config.yaml"))
+			}
+			if _, errOut, code := u.run(command...); code != 0 {
+				t.Errorf("a file of kind %s in %s has faults:\n%s", kind, path, errOut)
+			}
 		}
 	}
-	if agencies < 2 || configurations != 1 {
-		t.Errorf("the README has %d agencies and %d configurations", agencies, configurations)
+	for kind, least := range map[string]int{"agency": 3, "configuration": 2, "rehearsals": 2, "script": 1} {
+		if kinds[kind] < least {
+			t.Errorf("the documents have %d files of kind %s", kinds[kind], kind)
+		}
+	}
+}
+
+// The examples of the agency file show every key that the schema knows.
+func TestEveryKeyOfTheAgencyFileIsDocumented(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties map[string]any
+		Defs       map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(newUser(t, nil).must("agency", "schema")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	keys := slices.Collect(maps.Keys(schema.Properties))
+	for _, def := range schema.Defs {
+		keys = slices.AppendSeq(keys, maps.Keys(def.Properties))
+	}
+	if len(keys) < 50 {
+		t.Fatalf("the schema has %d keys", len(keys))
+	}
+	examples := strings.Join(yamlBlocks(documents(t)["../docs/agency-file.md"]), "\n")
+	for _, key := range keys {
+		if !regexp.MustCompile(`(?m)(^|[ {])` + key + `:`).MatchString(examples) {
+			t.Errorf("no example shows the key %s", key)
+		}
 	}
 }
 
@@ -71,15 +140,17 @@ func TestReadmeKeys(t *testing.T) {
 
 var localLink = regexp.MustCompile(`!?\[[^\]]*\]\(([^)#:]+)\)`)
 
-func TestReadmeLinks(t *testing.T) {
+func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	pictures := 0
-	for _, link := range localLink.FindAllStringSubmatch(readReadme(t), -1) {
-		if strings.HasPrefix(link[0], "!") {
-			pictures++
-		}
-		if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(link[1]))); err != nil {
-			t.Errorf("%s leads nowhere: %v", link[0], err)
+	for path, text := range documents(t) {
+		for _, link := range localLink.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(link[0], "!") {
+				pictures++
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(link[1]))); err != nil {
+				t.Errorf("%s: %s leads nowhere: %v", path, link[0], err)
+			}
 		}
 	}
 	if pictures == 0 {
@@ -165,7 +236,11 @@ func TestReadmeCommandsExist(t *testing.T) {
 	readme := readReadme(t)
 	m := &manual{u: newUser(t, nil), readme: readme, pages: map[string]string{}}
 	checked := 0
-	for _, block := range shBlock.FindAllStringSubmatch(readme, -1) {
+	var blocks [][]string
+	for _, text := range documents(t) {
+		blocks = append(blocks, shBlock.FindAllStringSubmatch(text, -1)...)
+	}
+	for _, block := range blocks {
 		for line := range strings.Lines(block[1]) {
 			if command := inCommand.FindStringSubmatch(line); command != nil && !strings.HasPrefix(line, "go ") && !strings.HasPrefix(line, "sqlite3 ") && !strings.Contains(line, ".db") {
 				m.check(t, nil, strings.Fields(command[1]))

@@ -336,27 +336,33 @@ func TestReportsOfRehearsals(t *testing.T) {
 	}
 }
 
-func TestTheRehearsalsOfTheReadmeAreSound(t *testing.T) {
+func TestTheRehearsalsOfTheDocumentsAreSound(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := func(beginning string) string {
-		_, rest, ok := strings.Cut(string(data), "```yaml\n"+beginning)
-		text, _, closed := strings.Cut(rest, "\n```")
-		if !ok || !closed {
-			t.Fatalf("there is no block that begins with %q", beginning)
+	texts := documents(t)
+	block := func(document, beginning string) string {
+		for _, block := range yamlBlocks(texts[document]) {
+			if strings.HasPrefix(block, beginning) {
+				return block
+			}
 		}
-		return beginning + text
+		t.Fatalf("%s has no block that begins with %q", document, beginning)
+		return ""
 	}
 	u := newUser(t, map[string]string{
-		"reviewers.yaml": block("name: reviewers"), "reviewers.test.yaml": block("rehearsals:"),
-		"down.script.yaml":   "agents: {Lead: [{fail: {kind: auth, message: the server is down}}]}",
-		"testdata/change/go": "package main",
+		"reviewers.yaml":      block("../README.md", "name: reviewers"),
+		"reviewers.test.yaml": block("../docs/rehearsals.md", "rehearsals:"),
+		"down.script.yaml":    "agents: {Lead: [{fail: {kind: auth, message: the server is down}}]}",
+		"testdata/change/go":  "package main",
 	})
 	u.must("agency", "check", "./reviewers.yaml")
 	if out := u.must("test", "./reviewers.yaml", "--run", "down"); !strings.Contains(out, "1 rehearsal, all ok") {
+		t.Error(out)
+	}
+	u.must("agency", "new", "desk")
+	if err := os.WriteFile(filepath.Join(u.folder, ".bureau", "agencies", "desk.test.yaml"), []byte(block("../README.md", "rehearsals:")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := u.must("test", "desk"); !strings.Contains(out, "1 rehearsal, all ok") {
 		t.Error(out)
 	}
 }
