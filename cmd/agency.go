@@ -127,10 +127,13 @@ func agencyJSON(a *agencies.Agency) any {
 func newAgencyCheckCommand(p *program) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "check [AGENCY...]", Short: "Check agencies and their rehearsals; all faults at once, as file:line:column", Args: cobra.ArbitraryArgs,
+		Use: "check [AGENCY...]", Short: "Check agencies, their scripts and their rehearsals; all faults at once, as file:line:column", Args: cobra.ArbitraryArgs,
+		Long: `Checks agencies, and the scripts and rehearsals beside them. All faults are told at once, as file:line:column.
+
+Without a name it checks those of the project, in .bureau/agencies; where there are none, the default agency.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = []string{""}
+				args = p.ofProject(func(string) bool { return true })
 			}
 			type fault struct {
 				Line       int    `json:"line"`

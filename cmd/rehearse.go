@@ -235,20 +235,24 @@ func (p *program) rehearsed(named []string) ([]string, error) {
 	if len(named) > 0 {
 		return named, nil
 	}
+	return p.ofProject(func(path string) bool {
+		_, err := os.Lstat((&agencies.Agency{Path: path}).RehearsalsPath())
+		return err == nil
+	}), nil
+}
+
+// ofProject are the project's own agencies whose path is kept; where there are none, the default agency.
+func (p *program) ofProject(keep func(path string) bool) []string {
 	var refs []string
 	for _, listed := range agencies.List(agencies.Places{Work: p.folder}, knownNames(p.config)) {
-		if listed.Origin != agencies.OriginProject || listed.Shadowed {
-			continue
-		}
-		beside := (&agencies.Agency{Path: listed.Path}).RehearsalsPath()
-		if _, err := os.Lstat(beside); err == nil {
+		if listed.Origin == agencies.OriginProject && !listed.Shadowed && keep(listed.Path) {
 			refs = append(refs, listed.Path)
 		}
 	}
 	if len(refs) == 0 {
 		refs = []string{""}
 	}
-	return refs, nil
+	return refs
 }
 
 // relative is a path as seen from the working folder, where it lies inside.
