@@ -158,6 +158,33 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+var filesOfTable = regexp.MustCompile("`([a-z][a-z_/]*[*]?\\.go|(?:cmd|engine|tui|store|agencies)(?:/[a-z]+)*)`")
+
+// The files and folders that CONTRIBUTING names are there; a bare name is in the folder of the one before it.
+func TestContributingNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	named := 0
+	for line := range strings.Lines(documents(t)["../CONTRIBUTING.md"]) {
+		folder := ""
+		for _, match := range filesOfTable.FindAllStringSubmatch(line, -1) {
+			path := match[1]
+			if strings.HasSuffix(path, ".go") {
+				if strings.Contains(path, "/") {
+					folder = filepath.Dir(path)
+				}
+				path = filepath.Join(folder, filepath.Base(path))
+			}
+			named++
+			if found, err := filepath.Glob(filepath.Join("..", path)); err != nil || len(found) == 0 {
+				t.Errorf("CONTRIBUTING names %s, which is not there", path)
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("only %d files and folders were found", named)
+	}
+}
+
 // manual is the help of the program's commands, read from the program itself.
 type manual struct {
 	u      *user
