@@ -203,7 +203,7 @@ var delegationLines = lines{
 			b := newBench(t, "agents:\n  A: {instructions: x}\n  B: {instructions: x, tools: [again]}\ncommunication_flows: [A > B]\nlimits: {max_calls: 2}\n",
 				play{"A": first("f", send("c1", "B", "m")), "B": func(*llmtest.Request) llmtest.Response { return calls(call("", "again", "{}")) }}, again)
 			b.ok("A", "hi")
-			holds(t, "the output", b.outputs("A")[0], "Error: ", "max_calls", "2 tool calls")
+			holds(t, "the output", b.outputs("A")[0], "Error: ", "max_calls", "made: 2")
 			if n := len(b.asked("B")); n != 2 {
 				t.Errorf("B was asked %d times", n)
 			}

@@ -276,7 +276,7 @@ func TestCancelReachesEveryDescendant(t *testing.T) {
 		t.Errorf("%d streams are open", open)
 	}
 	outputs := b.outputs("A")
-	holds(t, "what is kept of B", outputs[0], "Error: ", "stopped by the user", "B began", "3 tool calls")
+	holds(t, "what is kept of B", outputs[0], "Error: ", "stopped by the user", "B began", "made: 3")
 	holds(t, "what is kept of D", outputs[1], "Error: ", "stopped by the user", "D got this far")
 	holds(t, "what is kept of C", b.outputs("B")[1], "Error: ", "stopped by the user", "C got this far")
 	b.goesOn(err)

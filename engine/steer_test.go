@@ -175,7 +175,7 @@ func TestCancelOneChild(t *testing.T) {
 	}()
 	b.ok("A", "hi")
 	outputs := b.outputs("A")
-	holds(t, "what A is told of B", outputs[0], "Error: B was stopped by the user", "1 tool calls", "so far")
+	holds(t, "what A is told of B", outputs[0], "Error: B was stopped by the user", "made: 1", "so far")
 	equal(t, "what A is told of C", outputs[1:], []string{"c"})
 	if len(b.asked("B")) != 1 || len(b.asked("D")) != 1 || len(b.asked("A")) != 2 {
 		t.Errorf("%d requests", len(b.server.Requests()))
