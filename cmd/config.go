@@ -118,9 +118,9 @@ func readConfig(path string, named bool) (config, error) {
 	return c, nil
 }
 
-// suggest names the nearest of the candidates, or all of them.
+// suggest names the nearest of the candidates that is a likely slip, or all of them.
 func suggest(word string, candidates []string) string {
-	best, distance := "", 4
+	best, distance := "", min(4, 1+max(2, len(word))/2)
 	for _, c := range candidates {
 		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
 			best, distance = c, d

@@ -88,7 +88,12 @@ configured one.`,
   bureau newsroom           an agency by name
   bureau ./review.yaml      an agency by its file
   bureau ask "Hello"        one turn without a screen`,
-		Args:          cobra.MaximumNArgs(1),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("unknown command %q of bureau%s", args[0], suggest(args[0], namesBelow(c)))
+			}
+			return nil
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -97,7 +102,6 @@ configured one.`,
 			}
 			return p.terminal(c.Context(), o)
 		},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "%v", err)
@@ -113,6 +117,10 @@ configured one.`,
 	root.AddCommand(
 		newAskCommand(p), newAgencyCommand(p), newTestCommand(p), newSessionCommand(p), newModelCommand(p), newDoctorCommand(p), newVersionCommand(p),
 	)
+	root.InitDefaultCompletionCmd()
+	if shells, _, err := root.Find([]string{"completion"}); err == nil {
+		holdsOthers(shells)
+	}
 	usageArgs(root)
 	return root
 }
@@ -122,7 +130,11 @@ configured one.`,
 func usageArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
-			if err := cmp.Or(check(c, args), c.ValidateFlagGroups(), emptyFlag(c)); err != nil {
+			err := check(c, args)
+			if err != nil && c.HasParent() {
+				err = fmt.Errorf("%d arguments are given; it is used as %s", len(args), c.UseLine())
+			}
+			if err := cmp.Or(err, c.ValidateFlagGroups(), emptyFlag(c)); err != nil {
 				return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "%v", err)
 			}
 			return nil
@@ -145,19 +157,28 @@ func emptyFlag(c *cobra.Command) error {
 
 // group is a command that only holds others.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			var names []string
-			for _, sub := range subs {
-				names = append(names, sub.Name())
-			}
-			return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "unknown command %q of %s%s", args[0], c.CommandPath(), suggest(args[0], names))
-		},
-	}
+	c := &cobra.Command{Use: use, Short: short}
 	c.AddCommand(subs...)
+	holdsOthers(c)
 	return c
+}
+
+// holdsOthers makes a command one that shows its help, and refuses what is none of the commands below it.
+func holdsOthers(c *cobra.Command) {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "unknown command %q of %s%s", args[0], c.CommandPath(), suggest(args[0], namesBelow(c)))
+	}
+}
+
+// namesBelow are the names of the commands below one.
+func namesBelow(c *cobra.Command) []string {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return names
 }

@@ -84,7 +84,7 @@ func (p *program) withSession(ctx context.Context, id string, do func(context.Co
 func findSession(ctx context.Context, s *store.Store, id string) (history.Session, error) {
 	v, err := s.FindSession(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) {
-		return v, usagef(`"bureau session list" shows what there is.`, "session %q: %v", id, err)
+		return v, usagef(`"bureau session list" shows what there is.`, "%v", err)
 	}
 	return v, err
 }
