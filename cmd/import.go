@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,6 +68,7 @@ func (p *program) importSession(ctx context.Context, o importOptions) error {
 			return usagef("", "%s is an export of this program: it names its agency and needs no conversion; --agency and --convert are for chats of Agency Swarm", o.file)
 		}
 	}
+	uniqueCalls(rows)
 	return p.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		if _, err := s.Session(ctx, v.ID); err == nil || v.ID == "" {
 			v.ID = history.NewSessionID()
@@ -96,7 +98,7 @@ func (p *program) readImport(path string) ([]byte, error) {
 	if len(data) > maxImport {
 		return nil, usagef("", "%s: larger than 1 GiB", path)
 	}
-	return data, nil
+	return bytes.TrimPrefix(data, []byte("\ufeff")), nil // a mark that some editors and shells begin a file with
 }
 
 // readExport reads what the JSON export writes, and refuses what could not be a session.
@@ -154,8 +156,18 @@ func checkImported(m *history.Message) error {
 	default:
 		return fmt.Errorf("there is no status %q", m.Status)
 	}
-	if m.Protocol == "" {
+	switch m.Protocol {
+	case "":
 		m.Protocol = history.ProtocolChatCompletions
+	case history.ProtocolChatCompletions, history.ProtocolResponses:
+	default:
+		return fmt.Errorf("there is no protocol %q", m.Protocol)
+	}
+	if m.RunID == "" || m.TraceID == "" {
+		return errors.New("it has no run_id or no trace_id")
+	}
+	if (m.ParentRunID == "") != (m.ParentCallID == "") {
+		return errors.New("parent_run_id and parent_call_id go together")
 	}
 	maps.DeleteFunc(m.Extra.Wire, func(name string, _ json.RawMessage) bool { return !slices.Contains(importedWire, name) })
 	return nil
