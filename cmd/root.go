@@ -132,7 +132,7 @@ func usageArgs(c *cobra.Command) {
 		c.Args = func(c *cobra.Command, args []string) error {
 			err := check(c, args)
 			if err != nil && c.HasParent() {
-				err = fmt.Errorf("%d arguments are given; it is used as %s", len(args), c.UseLine())
+				err = fmt.Errorf("wrong number of arguments (%d); it is used as %s", len(args), c.UseLine())
 			}
 			if err := cmp.Or(err, c.ValidateFlagGroups(), emptyFlag(c)); err != nil {
 				return usagef(`"`+c.CommandPath()+` --help" shows what there is.`, "%v", err)
