@@ -106,13 +106,28 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
+// indentation is how many bytes of spaces and style sequences a line begins with, and how many of them are spaces.
+func indentation(s string) (lead, spaces int) {
+	for lead < len(s) {
+		c, _, n := next(s[lead:])
+		switch {
+		case c == " ":
+			spaces++
+		case c == "" || c[0] != esc:
+			return lead, spaces
+		}
+		lead += n
+	}
+	return lead, spaces
+}
+
 // wrapStyled wraps a line of anything: grapheme clusters, and style sequences that take no cell.
 func wrapStyled(rows []string, s string, w int) []string {
 	if w == 1 {
 		s = narrowed(s)
 	}
-	if indent := len(s) - len(strings.TrimLeft(s, " ")); indent > w/2 {
-		s = s[indent-w/2:]
+	if lead, spaces := indentation(s); spaces > w/2 {
+		s = sequences(s[:lead]) + strings.Repeat(" ", w/2) + s[lead:]
 	}
 	var (
 		start, width      int // of the row
