@@ -28,11 +28,13 @@ const (
 			(SELECT min(id) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2),
 			(SELECT max(id) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2)) ORDER BY id`
 
-	// selectRunFacts: the tool that carried the message, whether the sender has got its output, and the calls of the run itself.
+	// selectRunFacts: the tool that carried the message, whether the sender has got its output, the calls of the run itself, and when
+	// its last model request ended. A row is as old as its first word, so that an answer's does not tell when it was whole.
 	selectRunFacts = `SELECT
 		coalesce((SELECT name FROM messages INDEXED BY messages_call WHERE session_id = ?1 AND call_id = ?3 AND type = 'function_call' LIMIT 1), ''),
 		EXISTS (SELECT 1 FROM messages INDEXED BY messages_call WHERE session_id = ?1 AND call_id = ?3 AND type = 'function_call_output'),
-		(SELECT count(*) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2 AND type = 'function_call')`
+		(SELECT count(*) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2 AND type = 'function_call'),
+		coalesce((SELECT max(ended_at) FROM requests INDEXED BY requests_run WHERE session_id = ?1 AND run_id = ?2), 0)`
 
 	// selectLastTask walks a pair's rows back to the newest one that is the first of a nested run.
 	selectLastTask = `SELECT m.run_id FROM messages m INDEXED BY messages_pair WHERE m.session_id = ?1 AND m.caller_agent IS NOT NULL
@@ -143,7 +145,8 @@ func (v view) delegation(ctx context.Context, session, run string, liveAfter int
 		From: first.CallerAgent, To: first.Agent, Task: first.Content, StartedAt: first.CreatedAt, FirstID: first.ID,
 	}
 	var answered bool
-	if err := v.row(ctx, selectRunFacts, []any{session, run, first.ParentCallID}, &d.Tool, &answered, &d.Tools); err != nil {
+	var asked int64
+	if err := v.row(ctx, selectRunFacts, []any{session, run, first.ParentCallID}, &d.Tool, &answered, &d.Tools, &asked); err != nil {
 		return history.Delegation{}, err
 	}
 	if d.Usage, err = v.runUsage(ctx, session, run); err != nil {
@@ -151,7 +154,7 @@ func (v view) delegation(ctx context.Context, session, run string, liveAfter int
 	}
 	d.Status = runStatus(last, first.ID > liveAfter && !answered)
 	if d.Status != history.StatusStreaming {
-		d.EndedAt = last.CreatedAt
+		d.EndedAt = max(last.CreatedAt, asked)
 	}
 	return d, nil
 }

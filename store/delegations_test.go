@@ -60,10 +60,10 @@ func (y *story) answer(run, agent string) {
 func (y *story) call(run, agent, id string)   { y.says(run, agent, history.TypeCall, "", id) }
 func (y *story) output(run, agent, id string) { y.says(run, agent, history.TypeOutput, "", id) }
 
-func (y *story) request(run string, tokens int64) {
+func (y *story) request(run string, tokens, ended int64) {
 	y.t.Helper()
 	cost := float64(tokens) / 100
-	r := history.Request{SessionID: "s1", RunID: run, Agent: "x", Usage: history.Usage{InputTokens: tokens, Cost: &cost}, Outcome: history.OutcomeOK}
+	r := history.Request{SessionID: "s1", RunID: run, Agent: "x", Usage: history.Usage{InputTokens: tokens, Cost: &cost}, EndedAt: ended, Outcome: history.OutcomeOK}
 	if err := y.s.RecordRequest(y.t.Context(), &r); err != nil {
 		y.t.Fatal(err)
 	}
@@ -75,10 +75,10 @@ func (y *story) begin() {
 	y.task("r1", "Reporter", "find it")
 	y.call("r1", "Reporter", "c2")
 	y.task("r2", "Checker", "check it")
-	y.request("r0", 1)
-	y.request("r1", 10)
-	y.request("r2", 100)
-	y.request("r1", 1000)
+	y.request("r0", 1, 0)
+	y.request("r1", 10, 0)
+	y.request("r2", 100, 9)
+	y.request("r1", 1000, 0)
 }
 
 func TestDelegationsTellOfNestedRuns(t *testing.T) {
@@ -102,7 +102,7 @@ func TestDelegationsTellOfNestedRuns(t *testing.T) {
 	}
 	r2 := history.Delegation{
 		RunID: "r2", ParentRunID: "r1", ParentCallID: "c2", From: "Reporter", To: "Checker", Tool: "send_message", Task: "check it",
-		Status: history.StatusCompleted, StartedAt: 5, EndedAt: 6, Usage: usage(100, 1), FirstID: y.rows[4].ID,
+		Status: history.StatusCompleted, StartedAt: 5, EndedAt: 9, Usage: usage(100, 1), FirstID: y.rows[4].ID,
 	}
 	got, err := y.s.Delegations(t.Context(), "s1", []string{"c2", "c3", "none", "c1"})
 	if err != nil || !reflect.DeepEqual(got, []history.Delegation{r2, r1}) {
