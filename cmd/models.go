@@ -362,6 +362,7 @@ func knownNames(c config) agencies.Known {
 		known.Providers = append(known.Providers, name)
 	}
 	slices.Sort(known.Providers)
+	known.Providers = slices.Compact(known.Providers) // the configuration names known ones again
 	return known
 }
 
