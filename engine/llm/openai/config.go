@@ -80,16 +80,22 @@ type endpoint struct {
 }
 
 func newEndpoint(c Config) (*endpoint, error) {
+	fault := func(format string, args ...any) error {
+		return &llm.Error{
+			Kind: llm.KindRequest, Ref: c.Ref, Message: fmt.Sprintf(format, args...),
+			Hint: fmt.Sprintf("set base_url under providers: %s in config.yaml, such as https://example.com/v1", c.Provider.Name),
+		}
+	}
 	if c.Provider.BaseURL == "" {
-		return nil, fmt.Errorf("provider %q has no base URL: set one in the configuration", c.Provider.Name)
+		return nil, fault("provider %q has no base URL", c.Provider.Name)
 	}
 	base, err := url.Parse(strings.TrimSpace(c.Provider.BaseURL))
 	if err != nil {
 		// The parser's own error repeats the address, which may hold a password.
-		return nil, fmt.Errorf("the base URL of provider %q cannot be read", c.Provider.Name)
+		return nil, fault("the base URL of provider %q cannot be read", c.Provider.Name)
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("the base URL of provider %q is no http or https address: %s", c.Provider.Name, shown(base))
+		return nil, fault("the base URL of provider %q is no http or https address: %s", c.Provider.Name, shown(base))
 	}
 	if c.Provider.Name == "azure" && c.Provider.APIVersion == "" && strings.Trim(base.Path, "/") == "" {
 		base.Path = "/openai/v1"

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,6 +82,10 @@ func TestConfigurationErrors(t *testing.T) {
 			_, err := openai.New(openai.Config{Ref: llm.Ref{Provider: "acme", Model: c.model}, Provider: openai.Provider{Name: "acme", BaseURL: c.base}})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("error %v, want %q", err, c.want)
+			}
+			var e *llm.Error
+			if c.model != "" && (!errors.As(err, &e) || !strings.Contains(e.Hint, "base_url under providers: acme")) {
+				t.Errorf("%v does not say where the address is set", err)
 			}
 		})
 	}
