@@ -113,7 +113,7 @@ func (c *configChecker) providers(n *yaml.Node) {
 		}
 		addressed := false
 		address := func(n *yaml.Node) { addressed = true; c.address(n) }
-		c.fields(value, field{"base_url", address}, field{"api_key_env", c.text}, field{"api", c.api}, field{"api_version", c.text},
+		c.fields(value, field{"base_url", address}, field{"api_key_env", c.variable}, field{"api", c.api}, field{"api_version", c.text},
 			field{"timeouts", c.timeouts}, field{"models", c.models})
 		if _, known := openai.Lookup(name); !known && !addressed {
 			var names []string
@@ -123,6 +123,22 @@ func (c *configChecker) providers(n *yaml.Node) {
 			c.fault(key, "%q is not known by name and needs a base_url%s", name, suggest(name, names))
 		}
 	})
+}
+
+// shortName is how long a variable's name may be that has small letters in it: keys have them, and are longer.
+const shortName = 30
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variable checks the name of a variable. What is none may be a key, so it is not repeated.
+func (c *configChecker) variable(n *yaml.Node) {
+	c.text(n)
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || n.Value == "" {
+		return
+	}
+	if !variableName.MatchString(n.Value) || len(n.Value) > shortName && n.Value != strings.ToUpper(n.Value) {
+		c.fault(n, "this is no name of an environment variable, such as WORKSHOP_KEY; a key itself is never written here")
+	}
 }
 
 func (c *configChecker) timeouts(n *yaml.Node) {

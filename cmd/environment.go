@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,7 @@ func readEnvironment(folder string, process func(string) (string, bool)) (enviro
 	if err != nil {
 		return env, fmt.Errorf("read the .env file: %w", err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a mark that some editors begin a file with
 	if env.file, err = godotenv.UnmarshalBytes(data); err != nil {
 		// The parser's own error repeats what is in the file, which may be a key.
 		return env, &usageError{fmt.Sprintf("%s:%d: this is no line like NAME=value", path, faultyLine(data)), "Correct the line, or put # in front of it."}
@@ -49,7 +51,7 @@ func readEnvironment(folder string, process func(string) (string, bool)) (enviro
 func faultyLine(data []byte) int {
 	lines := strings.Split(string(data), "\n")
 	for i, line := range lines {
-		if _, err := godotenv.Unmarshal(line); err != nil {
+		if _, err := godotenv.Unmarshal(line + "\n"); err != nil {
 			return i + 1
 		}
 	}
