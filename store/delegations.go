@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,11 @@ const (
 			(SELECT min(id) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2),
 			(SELECT max(id) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2)) ORDER BY id`
 
-	// selectRunFacts: the tool that carried the message, whether the sender has got its output, the calls of the run itself, and when
-	// its last model request ended. A row is as old as its first word, so that an answer's does not tell when it was whole.
+	// selectRunFacts: the tool that carried the message, when the sender got its output, the calls of the run itself, and when its last
+	// model request ended, which a copy of the session does not have. A row is as old as its first word, so that an answer's does not tell when it was whole.
 	selectRunFacts = `SELECT
 		coalesce((SELECT name FROM messages INDEXED BY messages_call WHERE session_id = ?1 AND call_id = ?3 AND type = 'function_call' LIMIT 1), ''),
-		EXISTS (SELECT 1 FROM messages INDEXED BY messages_call WHERE session_id = ?1 AND call_id = ?3 AND type = 'function_call_output'),
+		coalesce((SELECT created_at FROM messages INDEXED BY messages_call WHERE session_id = ?1 AND call_id = ?3 AND type = 'function_call_output' LIMIT 1), 0),
 		(SELECT count(*) FROM messages INDEXED BY messages_run WHERE session_id = ?1 AND run_id = ?2 AND type = 'function_call'),
 		coalesce((SELECT max(ended_at) FROM requests INDEXED BY requests_run WHERE session_id = ?1 AND run_id = ?2), 0)`
 
@@ -144,17 +145,16 @@ func (v view) delegation(ctx context.Context, session, run string, liveAfter int
 		RunID: run, ParentRunID: first.ParentRunID, ParentCallID: first.ParentCallID,
 		From: first.CallerAgent, To: first.Agent, Task: first.Content, StartedAt: first.CreatedAt, FirstID: first.ID,
 	}
-	var answered bool
-	var asked int64
+	var answered, asked int64
 	if err := v.row(ctx, selectRunFacts, []any{session, run, first.ParentCallID}, &d.Tool, &answered, &d.Tools, &asked); err != nil {
 		return history.Delegation{}, err
 	}
 	if d.Usage, err = v.runUsage(ctx, session, run); err != nil {
 		return history.Delegation{}, err
 	}
-	d.Status = runStatus(last, first.ID > liveAfter && !answered)
+	d.Status = runStatus(last, first.ID > liveAfter && answered == 0)
 	if d.Status != history.StatusStreaming {
-		d.EndedAt = max(last.CreatedAt, asked)
+		d.EndedAt = max(last.CreatedAt, cmp.Or(asked, answered))
 	}
 	return d, nil
 }

@@ -98,7 +98,7 @@ func TestDelegationsTellOfNestedRuns(t *testing.T) {
 	}
 	r1 := history.Delegation{
 		RunID: "r1", ParentRunID: "r0", ParentCallID: "c1", From: "Editor", To: "Reporter", Tool: "send_message", Task: "find it",
-		Status: history.StatusCompleted, StartedAt: 3, EndedAt: 10, Tools: 2, Usage: usage(1110, 3), FirstID: y.rows[2].ID,
+		Status: history.StatusCompleted, StartedAt: 3, EndedAt: 11, Tools: 2, Usage: usage(1110, 3), FirstID: y.rows[2].ID,
 	}
 	r2 := history.Delegation{
 		RunID: "r2", ParentRunID: "r1", ParentCallID: "c2", From: "Reporter", To: "Checker", Tool: "send_message", Task: "check it",
