@@ -99,7 +99,12 @@ func TestInterrupt(t *testing.T) {
 		sc.has("stopped")
 		sc.press("ctrl+c")
 		sc.has("ctrl+c again leaves")
+		sc.press("x", "backspace")
+		sc.hasNot("again leaves")
+		sc.press("ctrl+c") // another key came between
+		sc.has("ctrl+c again leaves")
 		time.Sleep(3 * time.Second)
+		sc.hasNot("again leaves")
 		sc.press("ctrl+c") // too late to count as the second
 		select {
 		case <-sc.exit:

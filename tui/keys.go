@@ -22,6 +22,7 @@ func (m *model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.Global.Interrupt) {
 		return m.interrupt()
 	}
+	m.stay()
 	if !m.overlays.Empty() {
 		return m.handleResult(m.overlays.HandleKey(msg))
 	}
@@ -109,8 +110,21 @@ func (m *model) interrupt() tea.Cmd {
 		return tea.Quit
 	}
 	m.leave = m.look.now.Add(leaveTime)
-	m.say(m.keys.Global.Interrupt.Help().Key + " again leaves")
+	m.say(m.leaveWords())
+	m.notice.until = m.leave
 	return nil
+}
+
+func (m *model) leaveWords() string { return m.keys.Global.Interrupt.Help().Key + " again leaves" }
+
+// stay takes the first of two keys that leave back, as every other key does.
+func (m *model) stay() {
+	if m.look.now.Before(m.leave) {
+		m.leave = time.Time{}
+		if m.notice.text == m.leaveWords() {
+			m.notice.text = ""
+		}
+	}
 }
 
 // stop ends the turn under way; what waits is kept.
