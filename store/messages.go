@@ -82,7 +82,7 @@ func (s *Store) insertArgs(m history.Message) (created int64, args []any, err er
 		created = s.micros()
 	}
 	return created, []any{
-		m.SessionID, m.Agent, optional(m.CallerAgent), string(m.Type), optional(string(m.Role)), optional(m.Content), optional(m.CallID),
+		m.SessionID, m.Agent, optional(m.CallerAgent), string(m.Type), optional(string(m.Role)), content(m), optional(m.CallID),
 		optional(m.Name), optional(m.Arguments), m.RunID, optional(m.ParentRunID), optional(m.ParentCallID), m.TraceID,
 		optional(string(m.Origin)), string(m.Protocol), string(m.Status), extra, created,
 	}, nil
@@ -102,6 +102,14 @@ func optional(text string) any {
 		return nil
 	}
 	return text
+}
+
+// content is NULL where a row has none by its type; an empty output is an output still.
+func content(m history.Message) any {
+	if m.Type == history.TypeCall {
+		return optional(m.Content)
+	}
+	return m.Content
 }
 
 func encodeExtra(e history.Extra) (any, error) {
@@ -148,7 +156,7 @@ func (s *Store) Update(ctx context.Context, m history.Message) error {
 		case status != history.StatusStreaming:
 			return ErrFinished
 		}
-		args := []any{optional(m.Content), optional(m.Arguments), optional(m.Name), optional(m.CallID), string(m.Status), extra}
+		args := []any{content(m), optional(m.Arguments), optional(m.Name), optional(m.CallID), string(m.Status), extra}
 		room := padding(textsSize(sizes[:]), textsSize(old[:])+zerosSize(pad), pad, m.Status != history.StatusStreaming)
 		_, err = t.exec(updateMessage, append(args, room, m.ID)...)
 		return err

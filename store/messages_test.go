@@ -149,3 +149,30 @@ func TestUpdateUntilFinished(t *testing.T) {
 		t.Errorf("got %.300v, %v", got, err)
 	}
 }
+
+// An output that is empty is an output; only a call has no content.
+func TestEmptyContentIsNoNull(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	newSession(t, s, "s1")
+	for _, kind := range []history.Type{history.TypeMessage, history.TypeReason, history.TypeCall, history.TypeOutput} {
+		m := message("s1", "")
+		m.Type, m.Status = kind, history.StatusStreaming
+		m = add(t, s, m)
+		m.Status = history.StatusCompleted
+		for _, update := range []bool{false, true} {
+			if update {
+				if err := s.Update(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var null bool
+			if err := s.Writer().QueryRowContext(t.Context(), "SELECT content IS NULL FROM messages WHERE id = ?", m.ID).Scan(&null); err != nil {
+				t.Fatal(err)
+			}
+			if null != (kind == history.TypeCall) {
+				t.Errorf("%s, updated %v: NULL %v", kind, update, null)
+			}
+		}
+	}
+}
