@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,6 +193,9 @@ func (r *run) askToGoOn(ctx context.Context, passed map[string]bool) error {
 		passed[b.name] = true
 	default:
 		s.stopped = limited("the limit %s is reached: %s", b.name, b.message)
+		if strings.HasPrefix(b.name, sessionLimit) { // another turn would end on it at once
+			s.stopped.Hint = "Raise it under session_limits in the agency file, or begin a new session."
+		}
 		_ = r.overLimit(b.name, s.stopped)
 	}
 	return nil
