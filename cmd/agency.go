@@ -170,7 +170,7 @@ Without a name it checks those of the project, in .bureau/agencies; where there 
 				default:
 					rows = append(rows, row{Agency: a.Name, Faults: []fault{}})
 					if !asJSON {
-						fmt.Fprintf(p.out, "%s: sound (%d agents, %d flows)\n", a.Name, len(a.Agents), len(a.Flows))
+						fmt.Fprintf(p.out, "%s: sound (%s, %s)\n", a.Name, plural(len(a.Agents), "agent"), plural(len(a.Flows), "flow"))
 						if a.HasCommands() {
 							fmt.Fprintf(p.out, "%s: its guardrails start programs: %s\n", a.Name, text.Line(commandsOf(a)))
 						}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -47,7 +48,7 @@ func newDoctorCommand(p *program) *cobra.Command {
 				}
 			}
 			if faults > 0 {
-				return fmt.Errorf("%d faults found", faults)
+				return errors.New(plural(faults, "fault") + " found")
 			}
 			return nil
 		},
@@ -136,7 +137,7 @@ func (p *program) examineServers(ctx context.Context) []finding {
 		what := "server " + v.Provider
 		switch {
 		case v.Error == "" && len(v.Models) > 0:
-			all = append(all, finding{what, "ok", fmt.Sprintf("%s offers %d models", v.Address, len(v.Models)), ""})
+			all = append(all, finding{what, "ok", v.Address + " offers " + plural(len(v.Models), "model"), ""})
 		case v.Error == "":
 			all = append(all, finding{what, "note", v.Address + " offers no model", "Load one there first."})
 		default:

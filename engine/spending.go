@@ -103,7 +103,7 @@ func (s *spending) exceeded(passed map[string]bool) *bound {
 	tokens, dollars := s.tokensBefore+s.tokens, s.dollarsBefore+s.dollars
 	for _, b := range []bound{
 		{
-			"max_turn_calls", float64(s.calls), float64(l.MaxTurnCalls), fmt.Sprintf("this turn has called models %d times", s.calls),
+			"max_turn_calls", float64(s.calls), float64(l.MaxTurnCalls), fmt.Sprintf("this turn has made %d of %d calls of models", s.calls, l.MaxTurnCalls),
 			func(by float64) { l.MaxTurnCalls += int(by) },
 		},
 		{
