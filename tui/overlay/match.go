@@ -50,7 +50,7 @@ func ascii(s string) bool {
 
 // How well a term fits, the best first.
 const (
-	fitsStart  = iota // the label begins with it
+	fitsStart  = iota // the label begins with it, or the command beside it does
 	fitsWord          // a word of the label does
 	fitsInside        // it is in the label
 	fitsRest          // it is in what stands beside the label
@@ -72,7 +72,7 @@ func (q query) score(label, rest string) (score int, ok bool) {
 
 func fitOf(term, label, rest string) int {
 	switch i := strings.Index(label, term); {
-	case i == 0:
+	case i == 0, strings.HasPrefix(rest, "/"+strings.TrimPrefix(term, "/")):
 		return fitsStart
 	case i > 0:
 		for ; i > 0; i = next(label, term, i) {

@@ -133,7 +133,7 @@ func TestPaletteFindsNamesAndTitles(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{
 		"paste:/exp enter": "export", "paste:new enter": "new", "paste:recipient enter": "to", "paste:json enter": "export",
-		"paste:ctrl+s enter": "sessions",
+		"paste:ctrl+s enter": "sessions", "paste:th enter": "theme", "paste:/th enter": "theme",
 	} {
 		s, _ := newStack()
 		s.Push(overlay.NewPalette(commands()))
