@@ -110,7 +110,11 @@ func missing[T interface {
 			left = slices.Delete(left, i, i+1)
 			continue
 		}
-		c.differ(w.Position, key, w.Value.String(), list(got))
+		expected := w.Value.String()
+		if slices.Contains(got, w.Value) {
+			expected += " once more"
+		}
+		c.differ(w.Position, key, expected, list(got))
 	}
 }
 

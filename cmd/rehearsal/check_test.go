@@ -96,7 +96,7 @@ func TestChecks(t *testing.T) {
 
 		{"asked met", "{asked: [Scout > Reader, Guide > Scout, Guide > Scout]}", answered, nil},
 		{"asked too seldom", "{asked: [Scout > Reader, Scout > Reader]}", answered, []string{
-			"5:38 asked: expected Scout > Reader, got Guide > Scout, Scout > Reader, Guide > Scout"}},
+			"5:38 asked: expected Scout > Reader once more, got Guide > Scout, Scout > Reader, Guide > Scout"}},
 		{"nobody asked", "{exit: model, asked: [Guide > Scout]}", failed, []string{"5:35 asked: expected Guide > Scout, got none"}},
 		{"asked only met", "{asked_only: [Scout > Reader, Guide > Scout, Guide > Scout]}", answered, nil},
 		{"asked only not met", "{asked_only: [Guide > Scout > Reader]}", answered, []string{
@@ -105,7 +105,7 @@ func TestChecks(t *testing.T) {
 
 		{"tools met", "{tools: {Scout: [list_directory], Guide: [send_message]}}", answered, nil},
 		{"tools not met", "{tools: {Scout: [list_directory, list_directory], Reader: [read_file]}}", answered, []string{
-			"5:46 tools: expected Scout: list_directory, got Guide: send_message, Scout: list_directory",
+			"5:46 tools: expected Scout: list_directory once more, got Guide: send_message, Scout: list_directory",
 			"5:72 tools: expected Reader: read_file, got Guide: send_message, Scout: list_directory"}},
 		{"no tools met", "{no_tools: [read_file, current_time]}", answered, nil},
 		{"no tools not met", "{no_tools: [list_directory]}", answered, []string{"5:25 no_tools: expected no call of list_directory, got Scout called it"}},
