@@ -108,12 +108,14 @@ func (p *plain) loop(lines <-chan string, events <-chan []history.Event, signals
 			return exit
 		case s := <-signals:
 			if s != os.Interrupt {
+				p.endLine()
 				return Exit{Signal: s}
 			}
 			p.interrupt()
 		case line, ok := <-lines:
 			if !ok {
 				lines, p.over = nil, true
+				p.endLine()
 				p.refuse()
 				continue
 			}
@@ -141,6 +143,13 @@ func (p *plain) say(format string, args ...any) {
 func (p *plain) prompt() {
 	if p.asks && !p.busy() && p.choices == 0 && !p.quit {
 		_, _ = fmt.Fprintf(p.out, "You → %s: ", text.Line(p.recipient))
+	}
+}
+
+// endLine goes on below the prompt where the user has ended no line.
+func (p *plain) endLine() {
+	if p.asks && !p.busy() {
+		p.say("")
 	}
 }
 
@@ -189,9 +198,11 @@ func (p *plain) interrupt() {
 		p.stop()
 	case now.Before(p.leave):
 		p.quit = true
+		p.endLine()
 	default:
 		p.leave = now.Add(leaveTime)
-		p.say("\nctrl+c again leaves.")
+		p.endLine()
+		p.say("ctrl+c again leaves.")
 		p.prompt()
 	}
 }

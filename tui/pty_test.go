@@ -233,6 +233,7 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 		{"SIGTERM", func(t *terminal) { _ = t.cmd.Process.Signal(syscall.SIGTERM) }, 128 + 15},
 		{"SIGHUP", func(t *terminal) { _ = t.cmd.Process.Signal(syscall.SIGHUP) }, 128 + 1},
 		{"SIGINT", func(t *terminal) { _ = t.cmd.Process.Signal(syscall.SIGINT) }, 128 + 2},
+		{"SIGQUIT", func(t *terminal) { _ = t.cmd.Process.Signal(syscall.SIGQUIT) }, 128 + 3},
 	} {
 		t.Run(end.name, func(t *testing.T) {
 			t.Parallel()
@@ -245,6 +246,25 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, end.code)
 			}
 			tt.restored()
+		})
+	}
+}
+
+func TestPlainEndsItsLine(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*terminal){
+		"end of input": func(t *terminal) { t.write("\x04") },
+		"SIGTERM":      func(t *terminal) { _ = t.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt := onTerminal(t, "run", "TERM=dumb")
+			tt.expect("You → Guide: ")
+			end(tt)
+			tt.wait()
+			if out := tt.output.String(); !strings.HasSuffix(out, "\n") {
+				t.Errorf("the cursor is left behind the prompt: %q", out)
+			}
 		})
 	}
 }
