@@ -370,6 +370,7 @@ func TestLongNamesLeaveRoom(t *testing.T) {
 		g.finish("[a]: https://example.org/definition", history.Usage{})
 		sc.idle()
 		sc.has("https://example.org/definition")
+		sc.hasNot("……")
 		sc.press("tab", "tab", "ctrl+o")
 		sc.has("▸ ✓ Guide → The one", "… ── ", "The one who loo…: On Monday.", "1.2k tok")
 		sc.hasNot("**")

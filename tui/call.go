@@ -81,8 +81,11 @@ func (e *entry) callLine(w int) string {
 		right = l.Faint.Render(join(facts, max(w/2, 6)))
 	}
 	if e.Carries == thread.Message {
-		what = l.mark(e.delegationState()) + " " + l.names(e.Agent, style.SymbolArrow, e.Recipient(), w-3-text.Width(right)) +
-			"  " + l.Dim.Render(l.markdown.Words(front(e.Task(), 500)))
+		what = l.mark(e.delegationState()) + " "
+		what += l.names(e.Agent, style.SymbolArrow, e.Recipient(), w-3-text.Width(right))
+		if room := w - text.Width(what) - text.Width(right) - 3; room > 0 {
+			what += "  " + l.Dim.Render(text.Cut(l.markdown.Words(front(e.Task(), 500)), room))
+		}
 	}
 	return ends(what, right, w)
 }
