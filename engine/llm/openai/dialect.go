@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"bureau/engine/llm"
 )
@@ -43,9 +44,19 @@ func (d Dialect) shape(messages []llm.Message) []llm.Message {
 	}
 	if d.ShortCallIDs {
 		out = bridged(out)
-		shortenIDs(out)
+		renameCalls(out, shortID)
 	}
+	renameCalls(out, d.callID)
 	return out
+}
+
+// callID is an id as the server takes it.
+func (d Dialect) callID(id string) string {
+	odd := func(r rune) bool { return !isPlain(r) && r != '_' && r != '-' }
+	if d.LongestCallID > 0 && utf8.RuneCountInString(id) > d.LongestCallID || d.PlainCallIDs && strings.ContainsFunc(id, odd) {
+		return hashedCallID(id)
+	}
+	return id
 }
 
 // oneSystemFirst joins the system messages in front, turns later ones into notes of the user's, and joins neighbours of
@@ -102,17 +113,17 @@ func bridged(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// shortenIDs gives every call an id of nine letters and digits, the same in its answer and in every request.
-func shortenIDs(messages []llm.Message) {
+// renameCalls gives every call another id, and its answer the same.
+func renameCalls(messages []llm.Message, rename func(string) string) {
 	for i, m := range messages {
 		if len(m.Calls) > 0 {
 			m.Calls = slices.Clone(m.Calls)
 			for j := range m.Calls {
-				m.Calls[j].ID = shortID(m.Calls[j].ID)
+				m.Calls[j].ID = rename(m.Calls[j].ID)
 			}
 		}
 		if m.CallID != "" {
-			m.CallID = shortID(m.CallID)
+			m.CallID = rename(m.CallID)
 		}
 		messages[i] = m
 	}
@@ -120,9 +131,13 @@ func shortenIDs(messages []llm.Message) {
 
 const shortLength = 9
 
+func isPlain(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// shortID is an id of nine letters and digits, the same for a call and its answer in every request.
 func shortID(id string) string {
-	plain := func(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
-	if len(id) == shortLength && !strings.ContainsFunc(id, func(r rune) bool { return !plain(r) }) {
+	if len(id) == shortLength && !strings.ContainsFunc(id, func(r rune) bool { return !isPlain(r) }) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -32,6 +32,10 @@ type Dialect struct {
 	OneSystemFirst bool
 	// ShortCallIDs: call ids are nine letters and digits, and no user message follows a tool's.
 	ShortCallIDs bool
+	// LongestCallID is how many characters a call id may have; 0 is any number. PlainCallIDs: they are letters, digits, _ and -. Another id,
+	// which came from another server, is replaced by one that is the same in every request.
+	LongestCallID int
+	PlainCallIDs  bool
 	// MaxCompletionTokens is the name of the output limit; otherwise it is max_tokens.
 	MaxCompletionTokens bool
 	// ReturnReasoning: an assistant message with calls carries its reasoning, in the field that it came in.
@@ -51,9 +55,9 @@ func Providers() []Provider {
 	thinking := Dialect{OneSystemFirst: true, ReturnReasoning: true, FormatOrTools: true}
 	return []Provider{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", NeedsKey: true,
-			Dialect: Dialect{MaxCompletionTokens: true}},
+			Dialect: Dialect{MaxCompletionTokens: true, LongestCallID: 40}},
 		{Name: "azure", KeyEnv: "AZURE_OPENAI_API_KEY", NeedsKey: true,
-			Dialect: Dialect{MaxCompletionTokens: true, KeyHeader: "api-key"}},
+			Dialect: Dialect{MaxCompletionTokens: true, LongestCallID: 40, KeyHeader: "api-key"}},
 		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY", NeedsKey: true,
 			Dialect: Dialect{ReturnReasoning: true}},
 		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY", NeedsKey: true,
@@ -65,7 +69,7 @@ func Providers() []Provider {
 		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", KeyEnv: "GEMINI_API_KEY", NeedsKey: true,
 			Dialect: Dialect{PlainSchemas: true, FormatOrTools: true}},
 		{Name: "anthropic", BaseURL: "https://api.anthropic.com/v1", KeyEnv: "ANTHROPIC_API_KEY", NeedsKey: true,
-			Headers: map[string]string{"anthropic-version": "2023-06-01"}, Dialect: Dialect{OneSystemFirst: true}},
+			Headers: map[string]string{"anthropic-version": "2023-06-01"}, Dialect: Dialect{OneSystemFirst: true, PlainCallIDs: true}},
 		{Name: "xai", BaseURL: "https://api.x.ai/v1", KeyEnv: "XAI_API_KEY", NeedsKey: true},
 		{Name: "together", BaseURL: "https://api.together.xyz/v1", KeyEnv: "TOGETHER_API_KEY", NeedsKey: true},
 		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Start: "`ollama serve`", Dialect: local},

@@ -259,6 +259,30 @@ func TestStrictTemplateOfCutHistories(t *testing.T) {
 	}
 }
 
+// TestForeignCallIDs: what another server called a call is called otherwise where that would be refused, and nowhere else.
+func TestForeignCallIDs(t *testing.T) {
+	t.Parallel()
+	long, odd := "call_"+strings.Repeat("0123456789", 4), "functions.echo:0"
+	for provider, kept := range map[string][2]bool{"openai": {false, true}, "azure": {false, true}, "anthropic": {true, false}, "groq": {true, true}} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			s := llmtest.NewServer(t, answerHello)
+			ask(t, against(t, s, provider), llm.Request{Tools: []llm.Tool{echoTool}, Messages: []llm.Message{
+				{Role: llm.RoleUser, Content: "u"},
+				{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: long, Name: "echo", Arguments: "{}"}, {ID: odd, Name: "echo", Arguments: "{}"}}},
+				{Role: llm.RoleTool, CallID: long, Content: "1"}, {Role: llm.RoleTool, CallID: odd, Content: "2"},
+			}})
+			noneRefused(t, s)
+			sent := string(s.Requests()[0].Body)
+			for i, id := range []string{long, odd} {
+				if strings.Contains(sent, id) != kept[i] {
+					t.Errorf("%q was sent: %v, in %s", id, !kept[i], sent)
+				}
+			}
+		})
+	}
+}
+
 func TestCallsGoBackAsTheyCame(t *testing.T) {
 	t.Parallel()
 	signature := map[string]json.RawMessage{"extra_content": json.RawMessage(`{"google":{"thought_signature":"SIG=="}}`)}

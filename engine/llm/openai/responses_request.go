@@ -216,6 +216,11 @@ func wireCallID(id string) string {
 	if len(id) <= maxCallID {
 		return id
 	}
+	return hashedCallID(id)
+}
+
+// hashedCallID is an id that every server takes, the same for the same id.
+func hashedCallID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return "call_" + hex.EncodeToString(sum[:16])
 }
