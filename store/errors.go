@@ -94,7 +94,8 @@ func (s *Store) explain(op string, err error) error {
 
 func explain(op, path string, err error) error {
 	var done *Error
-	if errors.As(err, &done) {
+	var held *HeldError
+	if errors.As(err, &done) || errors.As(err, &held) { // they say what was done to what
 		return err
 	}
 	c := code(err)
