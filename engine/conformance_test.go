@@ -42,6 +42,7 @@ func TestConformance(t *testing.T) {
 			case leftOut && reason == "":
 				t.Errorf("%s is left out for no reason", name)
 			case leftOut:
+				t.Logf("%s is left out: %s", name, reason)
 			case !covered:
 				t.Errorf("%s is neither covered nor left out", name)
 			default:
@@ -51,6 +52,7 @@ func TestConformance(t *testing.T) {
 				})
 			}
 		}
+		t.Logf("%s: %d lines covered, %d left out", table.letter, len(table.covered), len(table.leftOut))
 		for name := range maps.Keys(table.covered) {
 			if !slices.Contains(names, name) {
 				t.Errorf("%s is covered, but it is no line of the table", name)
