@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"bureau/engine/history"
@@ -47,7 +48,6 @@ func (r *run) execute(ctx context.Context, reply said) ([]outcome, *role, error)
 	outcomes := make([]chan outcome, len(reply.calls))
 	slots := make(chan struct{}, maxParallel)
 	works := make([]func() outcome, len(reply.calls))
-	var working []chan outcome
 	for i, call := range reply.calls {
 		outcomes[i] = make(chan outcome, 1)
 		if reply.cut {
@@ -68,23 +68,20 @@ func (r *run) execute(ctx context.Context, reply said) ([]outcome, *role, error)
 		}
 		works[i] = r.prepare(ctx, call)
 	}
+	var working sync.WaitGroup
 	for i, work := range works {
 		if work == nil {
 			continue
 		}
-		done := make(chan outcome, 1)
-		working = append(working, done)
-		go func() {
+		working.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			o := work()
-			outcomes[i] <- o
-			done <- o
-		}()
+			outcomes[i] <- work()
+		})
 	}
 	next := func() *role { return nil }
 	if ending == nil {
-		next = r.settleHandoffs(ctx, reply, outcomes, working)
+		next = r.settleHandoffs(ctx, reply, outcomes, &working)
 	}
 	results := make([]outcome, len(reply.calls))
 	failure := ending
@@ -268,14 +265,12 @@ func (r *run) store(ctx context.Context, call *history.Message, o outcome) error
 
 // settleHandoffs answers the handoffs of a reply once all its other calls are done: the first moves control. The returned
 // function tells where to, after that.
-func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan outcome, working []chan outcome) func() *role {
+func (r *run) settleHandoffs(ctx context.Context, reply said, outcomes []chan outcome, working *sync.WaitGroup) func() *role {
 	var next *role
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
-		for _, done := range working {
-			<-done
-		}
+		working.Wait()
 		if reply.cut {
 			return
 		}
