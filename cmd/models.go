@@ -298,7 +298,10 @@ func (m *models) make(agent, reference string) (llm.Model, error) {
 			if s, err = m.script(ref.Model); err != nil {
 				return nil, err
 			}
-			m.scripts = map[string]*script.Script{ref.Model: s}
+			if m.scripts == nil {
+				m.scripts = map[string]*script.Script{}
+			}
+			m.scripts[ref.Model] = s
 		}
 		return s.Model(agent, ref, script.Pace(m.pace)), nil
 	case "replay":
